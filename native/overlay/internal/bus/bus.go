@@ -140,6 +140,9 @@ func (b *NATS) Subscribe(subject string, f func([]byte)) error {
 	return err
 }
 
+// Connected is true while a server is reached.
+func (b *NATS) Connected() bool { return b.conn.IsConnected() }
+
 // OnConnected implements nodes.Bus.
 func (b *NATS) OnConnected(f func()) {
 	b.mu.Lock()

@@ -23,6 +23,7 @@ func runServe(ctx context.Context, args []string, out io.Writer) error {
 	f.StringVar(&c.RelayListen, "relay-listen", ":3478", "UDP and TCP `address` of the relay")
 	f.Var(&relayAddress, "relay-address", "public IP `address` of the relay, one IPv4 and one IPv6 (the addresses in --public)")
 	f.Var(&relayAllow, "relay-allow", "private `prefix` that may be relayed to, besides public addresses")
+	f.StringVar(&c.Metrics, "metrics", "", "TCP `address` of /metrics (Prometheus) and /healthz, without a password, such as 127.0.0.1:9464")
 	f.StringVar(&c.AuthURL, "auth", "", "`URL` of the auth role, if it runs in another process")
 	f.StringVar(&c.Root, "root", "", "`fingerprint` of that service's root, sha256:…")
 	f.Var(&nodeURLs, "nodes-url", "`URL` of a node service in another process, wss://host/v1/signal")

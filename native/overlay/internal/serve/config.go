@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -39,6 +40,8 @@ type Config struct {
 	RelayListen  string         // UDP and TCP address of the relay
 	RelayAddress []netip.Addr   // the relay's public addresses; empty: those in Public
 	RelayAllow   []netip.Prefix // private addresses that may be relayed to
+
+	Metrics string // TCP address of /metrics and /healthz; empty: none
 
 	AuthURL  string   // of the auth role, if it runs in another process
 	Root     string   // fingerprint of its root, then
@@ -79,6 +82,9 @@ func (c *Config) Validate() error {
 	}
 	if len(c.NATS.URLs) > 0 && !c.has(RoleNodes) {
 		return errors.New("NATS joins node services, and this process is none. Give --role nodes, or leave --nats out")
+	}
+	if _, _, err := net.SplitHostPort(c.Metrics); c.Metrics != "" && err != nil {
+		return fmt.Errorf("the address of the metrics %q has no host and port. Give both: --metrics 127.0.0.1:9464", c.Metrics)
 	}
 	return errors.Join(c.NATS.Validate(), c.OIDC.Validate())
 }

@@ -19,13 +19,14 @@ type feed struct {
 	docs    wire.Documents
 	roots   [][]byte // DER, of docs
 	changed chan struct{}
+	trouble *trouble
 }
 
 const feedRetry = time.Second // after a failed request
 
 // openFeed waits for the first documents. It trusts their list of roots, because it comes from the pinned service.
-func openFeed(ctx context.Context, c *authclient.Client, pins *authclient.Pins) (*feed, error) {
-	f := &feed{client: c, pins: pins, changed: make(chan struct{})}
+func openFeed(ctx context.Context, c *authclient.Client, pins *authclient.Pins, problems *trouble) (*feed, error) {
+	f := &feed{client: c, pins: pins, changed: make(chan struct{}), trouble: problems}
 	for {
 		docs, err := c.Feed(ctx, -1)
 		if err == nil {
@@ -66,6 +67,7 @@ func (f *feed) run(ctx context.Context) {
 		version := f.docs.Version
 		f.mu.Unlock()
 		docs, err := f.client.Feed(ctx, version)
+		f.trouble.set("the authentication service cannot be reached", err)
 		if err != nil {
 			if ctx.Err() == nil {
 				slog.Warn("the authentication service cannot be reached; nodes continue with the known documents", "error", err)

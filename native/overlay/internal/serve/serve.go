@@ -39,11 +39,16 @@ type Running struct {
 	NodeURLs []string
 	TURNURLs []string
 	Root     string // fingerprint of the root
+	// MetricsAddr is the address of the metrics; nil: none.
+	MetricsAddr net.Addr
 
 	conf    Config
 	front   *front
 	packets net.PacketConn // relay, UDP
 	stream  net.Listener   // relay, TCP
+	bus     *bus.NATS      // nil: none
+	started time.Time
+	trouble trouble
 	cancel  context.CancelFunc
 	wait    sync.WaitGroup
 	closers []func()
@@ -55,7 +60,7 @@ func Start(ctx context.Context, c Config) (r *Running, err error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	r = &Running{conf: c}
+	r = &Running{conf: c, started: time.Now()}
 	run, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	defer func() {
@@ -96,7 +101,7 @@ func Start(ctx context.Context, c Config) (r *Running, err error) {
 	case c.AuthURL != "":
 		pins := authclient.NewPins(strings.Split(c.Root, ",")...)
 		client := authclient.NewForServices(c.AuthURL, servicesSecret, pins)
-		f, err := openFeed(ctx, client, pins)
+		f, err := openFeed(ctx, client, pins, &r.trouble)
 		if err != nil {
 			return r, err
 		}
@@ -121,7 +126,7 @@ func Start(ctx context.Context, c Config) (r *Running, err error) {
 				return r, err
 			}
 			r.closers = append(r.closers, b.Close)
-			options.Bus = b
+			options.Bus, r.bus = b, b
 		}
 		if r.Nodes, err = nodes.New(options); err != nil {
 			return r, err
@@ -142,7 +147,12 @@ func Start(ctx context.Context, c Config) (r *Running, err error) {
 			return r, err
 		}
 		r.serveHTTPS(key, mux)
-		r.spawn(func() { upkeep(run, each, key, maintain) })
+		r.spawn(func() { upkeep(run, each, key, maintain, &r.trouble) })
+	}
+	if c.Metrics != "" {
+		if err := r.serveMetrics(); err != nil {
+			return r, err
+		}
 	}
 	return r, nil
 }
@@ -331,7 +341,7 @@ func revokeAtRelay(ctx context.Context, source nodes.Source, relay *relay.Server
 }
 
 // upkeep renews the server's certificate and lets the authentication service drop what has expired.
-func upkeep(ctx context.Context, each time.Duration, key *serverKey, maintain func() error) {
+func upkeep(ctx context.Context, each time.Duration, key *serverKey, maintain func() error, problems *trouble) {
 	wait := each
 	for {
 		select {
@@ -340,7 +350,9 @@ func upkeep(ctx context.Context, each time.Duration, key *serverKey, maintain fu
 		case <-time.After(wait):
 		}
 		wait = each
-		if err := errors.Join(maintain(), key.refresh()); err != nil && ctx.Err() == nil {
+		err := errors.Join(maintain(), key.refresh())
+		problems.set("the upkeep of the services", err)
+		if err != nil && ctx.Err() == nil {
 			slog.Error("the services' upkeep failed; trying again", "error", err)
 			wait = renewRetry
 		}
