@@ -14,6 +14,8 @@ const MAX_TEXT = 300;
  * @property {'direct' | 'relay' | 'none'} path
  * @property {string} reason why it is not direct; '' if it is
  * @property {boolean} isSleeping nothing was sent for some time; the next packet brings it back
+ * @property {boolean} isOffline the services say that it is not connected to them
+ * @property {number | null} heardS seconds since its last packet, null = none yet
  * @property {string} via the path with its address
  * @property {number | null} rttMs
  * @property {number} bytesDirect in both directions
@@ -75,6 +77,8 @@ function peerOf(given) {
     reason: path === 'direct' ? '' : text(given.reason),
     via: text(given.via) || path,
     isSleeping: given.sleeping === true,
+    isOffline: given.offline === true,
+    heardS: typeof given.heardAgoS === 'number' && given.heardAgoS >= 0 ? Math.round(given.heardAgoS) : null,
     rttMs: typeof given.rttMs === 'number' && given.rttMs >= 0 ? given.rttMs : null,
     bytesDirect: bytes(given.bytesDirect),
     bytesRelay: bytes(given.bytesRelay),
@@ -175,15 +179,18 @@ function shownOf({ peers, peersLeftOut, services }) {
   if (services.isRefused) return { fill: 'red', shape: 'ring', text: 'the services refuse this node' };
   const direct = peers.filter(({ path }) => path === 'direct').length;
   const relayed = peers.filter(({ path }) => path === 'relay').length;
-  const asleep = peers.filter(({ path, isSleeping }) => path === 'none' && isSleeping).length;
-  const silent = peers.length - direct - relayed - asleep;
+  const rest = peers.filter(({ path }) => path === 'none');
+  const offline = rest.filter(({ isOffline }) => isOffline).length;
+  const asleep = rest.filter(({ isSleeping, isOffline }) => isSleeping && !isOffline).length;
+  const silent = rest.length - offline - asleep;
   const parts = [`${direct} direct`];
   if (relayed > 0) parts.push(`${relayed} by relay`);
   if (asleep > 0) parts.push(`${asleep} asleep`);
+  if (offline > 0) parts.push(`${offline} offline`);
   if (silent > 0) parts.push(`${silent} unreachable`);
   if (peersLeftOut > 0) parts.push(`${peersLeftOut} more`);
   return {
-    fill: silent > 0 ? 'yellow' : 'green',
+    fill: silent + offline > 0 ? 'yellow' : 'green',
     shape: 'dot',
     text: peers.length === 0 ? 'no peer in use' : parts.join(', ')
   };

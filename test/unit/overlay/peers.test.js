@@ -19,6 +19,7 @@ test('reads a status, and leaves out what is malformed', () => {
         path: 'direct',
         reason: 'x',
         rttMs: 1.5,
+        heardAgoS: 3.4,
         bytesDirect: { in: 1, out: 2 },
         changes: [{}, {}]
       },
@@ -31,6 +32,7 @@ test('reads a status, and leaves out what is malformed', () => {
       },
       { name: 'c', path: 'teleport' },
       { name: 'd', path: 'none', sleeping: true },
+      { name: 'e', path: 'none', sleeping: true, offline: true, heardAgoS: -1 },
       {},
       null
     ],
@@ -43,6 +45,8 @@ test('reads a status, and leaves out what is malformed', () => {
       path: 'direct',
       reason: '',
       isSleeping: false,
+      isOffline: false,
+      heardS: 3,
       via: 'direct',
       rttMs: 1.5,
       bytesDirect: 3,
@@ -54,6 +58,8 @@ test('reads a status, and leaves out what is malformed', () => {
       path: 'relay',
       reason: 'UDP is blocked here',
       isSleeping: false,
+      isOffline: false,
+      heardS: null,
       via: 'relay',
       rttMs: null,
       bytesDirect: 0,
@@ -66,6 +72,8 @@ test('reads a status, and leaves out what is malformed', () => {
       via: 'none',
       reason: '',
       isSleeping: false,
+      isOffline: false,
+      heardS: null,
       rttMs: null,
       bytesDirect: 0,
       bytesRelay: 0,
@@ -77,11 +85,14 @@ test('reads a status, and leaves out what is malformed', () => {
       via: 'none',
       reason: '',
       isSleeping: true,
+      isOffline: false,
+      heardS: null,
       rttMs: null,
       bytesDirect: 0,
       bytesRelay: 0,
       changes: 0
-    }
+    },
+    expect.objectContaining({ name: 'e', isOffline: true, heardS: null })
   ]);
   expect(status.addresses).toEqual(['fd00::1']);
   expect(status.offered).toEqual([{ name: 'mqtt-1883', network: 'tcp', port: 1883 }]);
@@ -89,7 +100,7 @@ test('reads a status, and leaves out what is malformed', () => {
   expect(shownOf(status)).toEqual({
     fill: 'yellow',
     shape: 'dot',
-    text: '1 direct, 1 by relay, 1 asleep, 1 unreachable'
+    text: '1 direct, 1 by relay, 1 asleep, 1 offline, 1 unreachable'
   });
   for (const given of [undefined, null, 7, 'x', [], { peers: {}, refused: 3, addresses: 'x' }])
     expect(statusOf(given)).toMatchObject({ fqdn: '', peers: [], refused: {} });

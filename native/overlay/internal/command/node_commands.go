@@ -78,6 +78,12 @@ func runStatus(_ context.Context, args []string, out io.Writer) error {
 		if p.RTT != nil {
 			fmt.Fprintf(out, ", %.2f ms", *p.RTT)
 		}
+		if p.Offline {
+			fmt.Fprint(out, ", not connected to the services")
+		}
+		if p.HeardAgo != nil {
+			fmt.Fprintf(out, ", heard %s ago", time.Duration(*p.HeardAgo)*time.Second)
+		}
 		if p.Blocked {
 			fmt.Fprintf(out, ", %s", p.Reason)
 		} else if p.Reason != "" {

@@ -133,7 +133,7 @@ func echo(addr string) error {
 
 func TestARecordReachesTheOtherNodeByNameWithoutPrivilege(t *testing.T) {
 	_, _, hub, gateway := network(t)
-	h, _ := run(t, hub, offerEcho(t))
+	h, stop := run(t, hub, offerEcho(t))
 	start := time.Now()
 	g, _ := run(t, gateway, nil)
 	var f struct{ Local string }
@@ -165,6 +165,11 @@ func TestARecordReachesTheOtherNodeByNameWithoutPrivilege(t *testing.T) {
 	if err := echo(f.Local); err == nil {
 		t.Error("the hub reached the gateway against the policy")
 	}
+	if p := status(t, g).Peers[0]; p.Offline || p.HeardAgo == nil || *p.HeardAgo > 30 {
+		t.Errorf("a connected peer: %+v", p)
+	}
+	stop()
+	eventually(t, "the status says that the hub has left", func() bool { return status(t, g).Peers[0].Offline })
 }
 
 func TestARevokedNodeIsCutOffWithinASecond(t *testing.T) {

@@ -51,7 +51,9 @@ type Peer struct {
 	BytesRelay  Bytes       `json:"bytesRelay"`
 	Changes     []pathEvent `json:"changes"`
 	Sleeping    bool        `json:"sleeping,omitempty"`
-	Blocked     bool        `json:"blocked,omitempty"` // no packet passes, for the reason given
+	Blocked     bool        `json:"blocked,omitempty"`   // no packet passes, for the reason given
+	Offline     bool        `json:"offline,omitempty"`   // the node services say that it is not connected to them
+	HeardAgo    *float64    `json:"heardAgoS,omitempty"` // seconds since its last authenticated packet; nil: none yet
 	NAT         paths.NAT   `json:"nat,omitempty"`
 }
 
@@ -90,7 +92,7 @@ func peerOf(s paths.PeerStatus) Peer {
 		kind = "none"
 	}
 	p := Peer{Name: name, FQDN: s.Name, Path: kind, Via: s.Path, Reason: s.Why, BytesDirect: Bytes{s.RxDirect, s.TxDirect},
-		BytesRelay: Bytes{s.RxRelay, s.TxRelay}, Changes: s.LastChanges, Sleeping: s.Sleeping, NAT: s.NAT, Blocked: s.Blocked}
+		BytesRelay: Bytes{s.RxRelay, s.TxRelay}, Changes: s.LastChanges, Sleeping: s.Sleeping, NAT: s.NAT, Blocked: s.Blocked, Offline: s.Offline, HeardAgo: s.HeardAgo}
 	if p.Changes == nil {
 		p.Changes = []pathEvent{}
 	}

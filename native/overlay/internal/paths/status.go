@@ -14,6 +14,7 @@ type PeerStatus struct {
 	Path        string   `json:"path"`
 	Why         string   `json:"why,omitempty"`     // why it is not direct
 	Blocked     bool     `json:"blocked,omitempty"` // no packet passes
+	Offline     bool     `json:"offline,omitempty"` // the node services say that it is not connected to them
 	Session     bool     `json:"session"`
 	Sleeping    bool     `json:"sleeping"`
 	RTT         float64  `json:"rttMs,omitempty"`
@@ -72,7 +73,7 @@ func (m *Manager) Status() []PeerStatus {
 
 func (m *Manager) status(p *peer) PeerStatus {
 	t := p.endpoint.Traffic()
-	s := PeerStatus{Name: p.name, Key: base64.StdEncoding.EncodeToString(p.key[:]), Path: p.choice.name(), Why: m.why(p), Blocked: m.blocked(p),
+	s := PeerStatus{Name: p.name, Key: base64.StdEncoding.EncodeToString(p.key[:]), Path: p.choice.name(), Why: m.why(p), Blocked: m.blocked(p), Offline: p.offline,
 		Session: m.conf.Tunnel.Established(p.key), Sleeping: p.sleeping.Load(), RTT: float64(p.rtt.Microseconds()) / 1000,
 		RxDirect: t.RxDirect, TxDirect: t.TxDirect, RxRelay: t.RxRelay, TxRelay: t.TxRelay, NAT: p.nat, Rounds: p.rounds,
 		LastChanges: slices.Clone(p.changes)}
