@@ -176,6 +176,9 @@ func defaultState() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "seganet-overlay")
 	}
+	if dir := os.Getenv("LOCALAPPDATA"); runtime.GOOS == "windows" && dir != "" {
+		return filepath.Join(dir, "seganet-overlay")
+	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return "seganet-overlay"

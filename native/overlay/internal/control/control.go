@@ -26,8 +26,6 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -149,9 +147,7 @@ func Listen(state string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	old := unix.Umask(0o177) // other users can never connect, not even for a moment
-	l, err := net.Listen("unix", path)
-	unix.Umask(old)
+	l, err := listenPrivate(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the control socket %s: %w", path, err)
 	}
@@ -198,22 +194,4 @@ func Serve(ctx context.Context, l net.Listener, n Node, log *slog.Logger) error 
 			_ = c.Close()
 		}
 	}
-}
-
-// allowed is true for the node's own user and root. The socket's mode enforces the same; this check also works where a
-// file system ignores modes.
-func allowed(c net.Conn) bool {
-	u, ok := c.(*net.UnixConn)
-	if !ok {
-		return false
-	}
-	raw, err := u.SyscallConn()
-	if err != nil {
-		return false
-	}
-	var cred *unix.Ucred
-	if err := raw.Control(func(fd uintptr) { cred, _ = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
-		return false
-	}
-	return cred != nil && (cred.Uid == uint32(os.Geteuid()) || cred.Uid == 0)
 }

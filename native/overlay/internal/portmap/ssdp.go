@@ -12,8 +12,6 @@ import (
 	"net/url"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Tests replace these times.
@@ -37,9 +35,7 @@ func (g Gateway) search(ctx context.Context, to netip.AddrPort, try func(*url.UR
 		if err := g.bindToInterface(network, address, c); err != nil {
 			return err
 		}
-		return c.Control(func(fd uintptr) {
-			_ = unix.SetsockoptInet4Addr(int(fd), unix.IPPROTO_IP, unix.IP_MULTICAST_IF, g.Inside.As4())
-		})
+		return c.Control(func(fd uintptr) { multicastFrom(fd, g.Inside) })
 	}}
 	p, err := l.ListenPacket(ctx, "udp4", netip.AddrPortFrom(g.Inside, 0).String())
 	if err != nil {

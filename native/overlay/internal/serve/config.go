@@ -104,8 +104,8 @@ func secret(dir, name string, create bool) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if info.Mode().Perm()&0o077 != 0 {
-			return "", fmt.Errorf("other users may read %s. Run: chmod 600 %s", path, path)
+		if err := identity.Private(path, info); err != nil {
+			return "", err
 		}
 		s := strings.TrimSpace(string(text))
 		if len(s) < 32 {

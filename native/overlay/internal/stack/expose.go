@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // exposed is what all ports of an exposer share. Its clients are peers.
@@ -40,7 +38,7 @@ func (e *exposed) listenConfig() *net.ListenConfig {
 	c.SetMultipathTCP(false) // Linux before 5.13 binds nothing then
 	c.Control = func(_, _ string, socket syscall.RawConn) error {
 		var bound error
-		if err := socket.Control(func(fd uintptr) { bound = unix.BindToDevice(int(fd), e.device) }); err != nil {
+		if err := socket.Control(func(fd uintptr) { bound = bindToDevice(fd, e.device) }); err != nil {
 			return err
 		}
 		if bound != nil {

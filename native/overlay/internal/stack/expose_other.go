@@ -1,0 +1,7 @@
+//go:build !linux
+
+package stack
+
+import "errors"
+
+func bindToDevice(uintptr, string) error { return errors.ErrUnsupported }
