@@ -7,12 +7,9 @@ const { given } = require('./lib/base/node-config');
 const { addEndpoints } = require('./lib/overlay/endpoints');
 const { OverlayLink } = require('./lib/overlay/overlay-link');
 const { overlayNodes } = require('./lib/overlay/overlay-nodes');
-const { program, stateFolder } = require('./lib/overlay/locations');
+const { noProgram, program, stateFolder } = require('./lib/overlay/locations');
 const { joinProblem, parseOffers, schema } = require('./lib/overlay/settings');
 const { readSettings } = require('./lib/settings/migrations');
-
-const NO_PROGRAM =
-  'The program seganet-overlay is not installed for this machine. Install the package @seganet/overlay for it, or set SEGANET_OVERLAY to the program.';
 
 /**
  * failure: why the node has no link.
@@ -40,7 +37,7 @@ module.exports = function (RED) {
       if (wrong) return fail(this, wrong);
       const { address: url, root, token, device, devices } = values;
       const file = values.program === 'start' ? program() : '';
-      if (values.program === 'start' && !file) return fail(this, NO_PROGRAM);
+      if (values.program === 'start' && !file) return fail(this, noProgram());
       const start = file ? { file, url, root, token, device, devices, offers } : null;
       const complaints = new Complaints((sentence) => this.warn(sentence));
       const link = new OverlayLink(stateFolder(values.folder), start, (sentence) =>

@@ -8,6 +8,7 @@ const path = require('node:path');
 const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { page } = require('../../nodes/lib/base/texts/page');
 const { missingClient } = require('../../nodes/lib/kafka/uplink/client');
+const { noProgram, program } = require('../../nodes/lib/overlay/locations');
 const { hasCapability } = require('./capabilities');
 const { credentialsOf, filesOf } = require('./flow-credentials');
 const { wantedPorts } = require('./flow-ports');
@@ -38,6 +39,7 @@ async function checkFlow(home, env, state) {
     ...checkCredentials(home),
     ...checkBluetooth(flow),
     ...checkKafka(flow),
+    ...checkOverlay(flow, env),
     ...(await checkPorts(flow, env, state))
   ];
 }
@@ -126,6 +128,18 @@ function checkKafka(flow) {
   const isUsed = flow.some(({ type, d }) => type === 'seganet-kafka' && !d);
   const text = isUsed ? missingClient() : '';
   return text ? [{ about: 'flow', result: 'problem', text }] : [];
+}
+
+/** @param {any[]} flow @param {NodeJS.ProcessEnv} env @returns {Finding[]} */
+function checkOverlay(flow, env) {
+  const isStarted = flow.some(
+    (node) => node.type === 'seganet-overlay' && !node.d && node.program === 'start'
+  );
+  const file = isStarted ? program(env) : '';
+  const exists = file !== '' && fs.existsSync(file);
+  if (!isStarted || exists) return [];
+  const text = file ? `SEGANET_OVERLAY names ${file}, which does not exist. Correct it.` : noProgram();
+  return [{ about: 'flow', result: 'problem', text }];
 }
 
 /** @param {string} home @returns {Finding[]} */

@@ -76,9 +76,14 @@ function runGo(args, env = {}) {
   run(args, env, 'inherit');
 }
 
-/** @param {string[]} args @returns {string} what Go prints @throws {Error} if it fails */
-function goOutput(args) {
-  return run(args, {}, 'pipe');
+/**
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} [env] more variables
+ * @returns {string} what Go prints
+ * @throws {Error} if it fails
+ */
+function goOutput(args, env = {}) {
+  return run(args, env, 'pipe');
 }
 
 /**

@@ -2,15 +2,23 @@
 // npm run test:overlay -- [--race] [--fuzz-seconds N]: checks the overlay program. See --help.
 
 const fs = require('node:fs');
+const { devNull } = require('node:os');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
+const { FLAGS } = require('./build');
 const { FOLDER, runGo, runScript } = require('./go');
 
 const STATICCHECK = 'honnef.co/go/tools/cmd/staticcheck@v0.8.2';
 
+/** Systems for which no test runs: the program must at least compile. */
+const CROSS = [
+  ['darwin', 'arm64'],
+  ['windows', 'amd64']
+];
+
 const USAGE = `npm run test:overlay -- [options]
 
-Runs go vet, staticcheck and the tests of seganet-overlay. Tests in network namespaces need root and are skipped
+Runs go vet, staticcheck and the tests of seganet-overlay, and compiles it for macOS and Windows. Tests in network namespaces need root and are skipped
 without it, with a notice.
 
 options
@@ -49,6 +57,7 @@ runScript(() => {
   runGo(['vet', './...']);
   runGo(['run', STATICCHECK, './...'], { GOFLAGS: '' });
   runGo(['test', ...race, ...(values['build-only'] ? ['-run=^$'] : []), './...'], env);
+  for (const [GOOS, GOARCH] of CROSS) runGo(['build', ...FLAGS, '-o', devNull, '.'], { GOOS, GOARCH });
   if (values['build-only']) return;
   if (seconds === 0) return;
   for (const { name, folder } of fuzzTargets()) {

@@ -1,25 +1,28 @@
 'use strict';
 
-// npm run prebuilds -- [--target NAME]... [--nodes] [--check]
+// npm run prebuilds -- [--target NAME]... [--nodes] [--overlay] [--check]
 //
-// Makes the engines that the published package contains, on one machine for all platforms: native/prebuilds/NAME.node.
+// Makes the engines that the published package contains, on one machine for all platforms: native/prebuilds/NAME.node;
+// and the packages of the overlay program.
 
 const fs = require('node:fs');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { makeAddon, upToDate } = require('../compile');
+const { makePackages } = require('../overlay/build');
 const { joinedUnits } = require('./joined');
 const { crossToolchain, ROOT } = require('./toolchain');
 const { fetchNode } = require('./wheels');
 const { TARGETS } = require('./targets');
 
-const USAGE = `usage: npm run prebuilds -- [--target NAME]... [--nodes] [--check]
+const USAGE = `usage: npm run prebuilds -- [--target NAME]... [--nodes] [--overlay] [--check]
 
 Makes the engines of the published package, native/prebuilds/NAME.node. Without --target: all of
   ${Object.keys(TARGETS).join(', ')}
 
   --target NAME  makes this one; may be repeated
   --nodes        also fetches Node for these platforms, which test/system/prebuilds.test.js needs
+  --overlay      also makes the packages of seganet-overlay, native/out/overlay/packages, which needs Go
   --check        makes nothing; fails unless the engines are there and newer than their sources
 `;
 
@@ -58,12 +61,13 @@ async function make(target) {
   console.log(`native engine: native/prebuilds/${target}.node, ${fs.statSync(prebuilt(target)).size} bytes`);
 }
 
-/** @returns {{ targets: string[], nodes: boolean, check: boolean }} @throws {Error} */
+/** @returns {{ targets: string[], nodes: boolean, overlay: boolean, check: boolean }} @throws {Error} */
 function readArguments() {
   const { values } = parseArgs({
     options: {
       target: { type: 'string', multiple: true },
       nodes: { type: 'boolean' },
+      overlay: { type: 'boolean' },
       check: { type: 'boolean' },
       help: { type: 'boolean' }
     }
@@ -75,11 +79,12 @@ function readArguments() {
   const targets = values.target ?? Object.keys(TARGETS);
   for (const target of targets)
     if (!Object.hasOwn(TARGETS, target)) throw new Error(`--target ${target}: there is no such target`);
-  return { targets, nodes: Boolean(values.nodes), check: Boolean(values.check) };
+  const { nodes = false, overlay = false, check = false } = values;
+  return { targets, nodes, overlay, check };
 }
 
 async function main() {
-  const { targets, nodes, check } = readArguments();
+  const { targets, nodes, overlay, check } = readArguments();
   if (check) {
     const problems = targets.map(problem).filter(Boolean);
     if (problems.length > 0)
@@ -89,6 +94,7 @@ async function main() {
     return;
   }
   for (const target of targets) await make(target);
+  if (overlay) makePackages();
   if (nodes) for (const target of targets) fetchNode(TARGETS[target].wheel);
 }
 

@@ -6,7 +6,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { spawn } = require('node:child_process');
 const { CliError } = require('../../../nodes/lib/base/cli/cli-error');
-const { program } = require('../../../nodes/lib/overlay/locations');
+const { noProgram, program } = require('../../../nodes/lib/overlay/locations');
 const { Gateway, HOST } = require('../gateway');
 const { EXIT, checkPorts, print, runDemo, say } = require('../command');
 const { HELP, readArguments } = require('./arguments');
@@ -17,7 +17,7 @@ const { NodeWatch } = require('./node-watch');
 const { showPaths } = require('./scene');
 const { Services } = require('./services');
 
-const NO_PROGRAM = `The program seganet-overlay is missing: the package @seganet/overlay-${process.platform}-${process.arch} is not installed, and it was not built. Build it with Go: npm run overlay:build (CONTRIBUTING.md says which Go).`;
+const NO_PROGRAM = `${noProgram()} In a checkout, Go builds it: npm run overlay:build (CONTRIBUTING.md says which Go).`;
 
 /** @typedef {import('./arguments').Options} Options @typedef {import('../command').Life} Life */
 

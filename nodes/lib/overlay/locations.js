@@ -4,6 +4,8 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { version } = require('../../../package.json');
+const { howToInstall } = require('../base/texts/how-to-install');
 
 /**
  * @param {string} given by the node, '' = none
@@ -36,4 +38,15 @@ function program(env = process.env) {
   }
 }
 
-module.exports = { controlSocket, program, stateFolder };
+/** Platforms for which there is a package with the program. */
+const PACKAGED = ['linux-x64', 'linux-arm64'];
+
+/** @param {string} [platform] @returns {string} why there is no program, with the remedy: a sentence */
+function noProgram(platform = `${process.platform}-${process.arch}`) {
+  const missing = 'The program seganet-overlay is missing';
+  if (!PACKAGED.includes(platform))
+    return `${missing}, and there is no package with it for ${platform}. Name the program in SEGANET_OVERLAY.`;
+  return `${missing}: ${howToInstall(`@seganet/overlay-${platform}@${version}`)}, or name the program in SEGANET_OVERLAY, then restart.`;
+}
+
+module.exports = { controlSocket, noProgram, program, stateFolder };
