@@ -1,5 +1,5 @@
 'use strict';
-// The systemd unit of the gateway.
+// The systemd units of the gateway and of what runs beside it.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -13,9 +13,12 @@ const { neededCapabilities } = require('./capabilities');
 const { foldersOutside } = require('./flow-folders');
 const { nodesOf, wantedPorts } = require('./flow-ports');
 const { SETTINGS_FILE, environmentOf, settingsOf } = require('./home-settings');
+const { BESIDE } = require('./service-units');
+const { quoted, word } = require('./unit-words');
 const { EXIT } = require('./usage');
 
-const UNIT = 'seganet-gateway.service';
+const GATEWAY = 'seganet-gateway';
+const KEEPER = path.join(__dirname, '..', '..', 'docker', 'tenants', 'main.js');
 const STATE = '/var/lib/seganet';
 /** Folders of users. */
 const PRIVATE = /^\/(home|root)\//;
@@ -94,15 +97,6 @@ function unit({ node, command, home, user, capabilities, bluetooth, folders }) {
   return `${lines.join('\n')}\n`;
 }
 
-/** @param {string} text @returns {string} one word of a command line of a unit; % and $ stand for themselves */
-const quoted = (text) => word(text.replaceAll('$', '$$$$'));
-
-/** @param {string} text @returns {string} one word of another line, where $ has no meaning; % stands for itself */
-function word(text) {
-  const plain = text.replaceAll('%', '%%');
-  return /[\s"'\\]/.test(plain) ? `"${plain.replace(/["\\]/g, '\\$&')}"` : plain;
-}
-
 /**
  * Reads settings and flow with the rights of the folder's owner. The unit needs root later.
  * @param {string} home
@@ -118,7 +112,36 @@ function readHome(home) {
  * @param {import('../../nodes/lib/base/cli/cli-output').Output} output
  * @returns {Promise<number>} the exit code
  */
-async function installService({ home: given, print, user, unitDir, force }, output) {
+async function installService(options, output) {
+  const { service, home, user, args } = options;
+  const here = { node: process.execPath, keeper: KEEPER, groups: groupsHere(), env: process.env };
+  const { name, files, text, next } =
+    service === 'gateway' ? gatewayUnit(options) : BESIDE[service]({ home, user, args, ...here });
+  await reportPrivate(files, user, output);
+  if (options.print) {
+    output.line(text.trimEnd());
+    return EXIT.OK;
+  }
+  const file = write(path.join(options.unitDir, `${name}.service`), text, options.force);
+  output.line(`Written: ${file}. Next:`);
+  for (const line of next) output.line(`  ${line}`);
+  return EXIT.OK;
+}
+
+/** @returns {string[]} names of the groups of this machine */
+function groupsHere() {
+  try {
+    return fs
+      .readFileSync('/etc/group', 'utf8')
+      .split('\n')
+      .map((line) => line.split(':')[0]);
+  } catch {
+    return [];
+  }
+}
+
+/** @param {import('./usage').Options} options @returns {import('./service-units').Beside} */
+function gatewayUnit({ home: given, user }) {
   const home = given || STATE;
   const { env, flow } = readHome(home);
   const ports = wantedPorts(flow, { ...env, ...settingsOf(env).values }).map(({ port }) => port);
@@ -132,12 +155,12 @@ async function installService({ home: given, print, user, unitDir, force }, outp
     bluetooth: flow.some(({ type }) => type === 'seganet-ble-devices'),
     folders
   });
-  await reportPrivate([process.execPath, __filename], user, output);
-  if (print) {
-    output.line(text.trimEnd());
-    return EXIT.OK;
-  }
-  const file = path.join(unitDir, UNIT);
+  const next = nextCommands({ home, user, folders });
+  return { name: GATEWAY, files: [process.execPath, __filename], text, next };
+}
+
+/** @param {string} file @param {string} text @param {boolean} force @returns {string} file */
+function write(file, text, force) {
   if (fs.existsSync(file) && !force) {
     throw new CliError(
       `${file} exists. Replace it with --force, or look at the new one with --print.`,
@@ -152,9 +175,7 @@ async function installService({ home: given, print, user, unitDir, force }, outp
       EXIT.CANNOT
     );
   }
-  output.line(`Written: ${file}. Next:`);
-  for (const line of nextCommands({ home, user, folders })) output.line(`  ${line}`);
-  return EXIT.OK;
+  return file;
 }
 
 /**
@@ -192,4 +213,4 @@ async function reportPrivate(files, user, output) {
   );
 }
 
-module.exports = { installService, quoted, unit };
+module.exports = { installService };

@@ -62,12 +62,27 @@ cloud has already are sent again. Refuses a backup whose files are larger togeth
     options: ['home', 'force', 'most-gib']
   },
   'install-service': {
-    says: 'writes a systemd unit for the gateway, or prints it',
-    more: `The unit runs as an unprivileged user with the watchdog on. Its capabilities are those that the flow needs.
-The folder of the service is /var/lib/seganet unless --home names another one.`,
+    says: 'writes a systemd unit for the gateway or for a part beside it, or prints it',
+    more: `Without SERVICE, the unit is the gateway's. It runs as an unprivileged user with the watchdog on, and with the
+capabilities that the flow needs. The folder is /var/lib/seganet unless --home names another one.
+
+SERVICE
+  gateway            the gateway
+  tenants            the keeper of tenants: seganet-tenants run
+  tenants-net        its firewall rules, as root: seganet-tenants net apply
+  overlay            a node of an overlay network: seganet-overlay node --state DIR OPTIONS
+  overlay-services   the services of an overlay network: seganet-overlay serve --state DIR OPTIONS
+
+OPTIONS are those of seganet-overlay, after --:
+  seganet-gateway install-service overlay-services -- --network plant --public overlay.example.com
+DIR is /var/lib/seganet-overlay or /var/lib/seganet-overlay-services unless --home names another one.`,
+    operands: ['[SERVICE]', '[OPTIONS...]'],
     options: ['home', 'print', 'user', 'unit-dir', 'force']
   }
 };
+
+/** What install-service makes a unit for; the first is the default. */
+const SERVICES = ['gateway', 'tenants', 'tenants-net', 'overlay', 'overlay-services'];
 
 const EXITS = `exit codes
   0  done; status: it works              1  status: degraded
@@ -92,6 +107,8 @@ const PROGRAM = {
  * @typedef {object} Options
  * @property {string} home absolute; '' = not given
  * @property {string} file operand, absolute; '' = none
+ * @property {string} service of install-service: one of SERVICES
+ * @property {string[]} args of that service's program
  * @property {boolean} force
  * @property {number} mostGib
  * @property {boolean} print
@@ -103,7 +120,13 @@ const PROGRAM = {
 
 /** @param {string[]} args of the command line */
 const readArguments = (args) =>
-  readCommandLine(PROGRAM, args, (given, [file]) => {
+  readCommandLine(PROGRAM, args, (given, [first, ...more], command) => {
+    const [file, service] = command === 'install-service' ? ['', first ?? SERVICES[0]] : [first, ''];
+    if (service && !SERVICES.includes(service))
+      throw usage(`There is no service '${service}'; it is one of ${SERVICES.join(', ')}.`);
+    if (service === 'gateway' && more.length > 0) throw usage(`'${more[0]}' is one argument too many.`);
+    if (more.some((each) => /\p{Cc}/u.test(each)))
+      throw usage('An option of the service has a control character.');
     const [home, unitDir] = [given.folder('home'), given.folder('unit-dir')];
     const user = given.text('user') ?? 'seganet';
     if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user))
@@ -117,6 +140,8 @@ const readArguments = (args) =>
       json: given.flag('json'),
       connect: given.flag('connect'),
       user,
+      service,
+      args: more,
       unitDir: path.resolve(unitDir ?? DEFAULT_UNITS)
     };
   });

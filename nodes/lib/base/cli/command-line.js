@@ -18,7 +18,8 @@ const MOST_EDITS = 2;
 /**
  * @typedef {object} Command
  * @property {string[]} [options] their names
- * @property {string[]} [operands] their names in the help and in errors, such as FILE; [FILE] may be missing
+ * @property {string[]} [operands] their names in the help and in errors, such as FILE; [FILE] may be missing, and
+ *   after a last [NAME...] any number may follow
  * @property {string} [says] with this, the command has a help text of its own
  * @property {string} [more]
  *
@@ -107,7 +108,7 @@ ${documents.map((each) => `  ${page(each)}`).join('\n')}`;
 /** @param {Record<string, Command>} commands @returns {string[]} */
 function commandLines(commands) {
   const rows = Object.entries(commands).map(([command, { says, operands = [] }]) => ({
-    head: [command, ...operands].join(' '),
+    head: [command, ...operands.filter((each) => !each.endsWith('...]'))].join(' '),
     says
   }));
   const width = Math.max(8, ...rows.map(({ head }) => head.length + 2));
@@ -150,7 +151,7 @@ function parseOptions(args, options, usage, allowPositionals = false) {
 function checkOperands({ operands = [] }, given, isSecret, usage) {
   const missing = operands[given.length];
   if (missing !== undefined && !missing.startsWith('[')) throw usage(`${missing} is missing.`);
-  if (given.length <= operands.length) return;
+  if (given.length <= operands.length || operands.at(-1)?.endsWith('...]')) return;
   throw usage(`${isSecret ? 'There' : `'${given[operands.length]}'`} is one argument too many.`);
 }
 
