@@ -3,20 +3,26 @@
 
 const path = require('node:path');
 const shipped = require('../../tenant.json');
+const { keepValue, pageOf } = require('./page');
 
 const TAB = 'tab';
 const ENGINE = 'engine';
 /** Seconds without a record until the front disconnects from a tenant. */
 const IDLE_S = 2;
 
-/** A page with the latest values of a tenant, as text. */
-const KEEP = `const values = flow.get('values') ?? {};
-values[\`\${msg.deviceId} \${msg.topic}\`] = String(msg.payload);
+/** Code of the function nodes behind a tenant's page. */
+const KEEP = `${keepValue}
+const values = flow.get('values') ?? {};
+keepValue(values, msg);
 flow.set('values', values);`;
-const SHOW = `const values = flow.get('values') ?? {};
-const rows = Object.keys(values).sort().map((name) => \`\${name}: \${values[name]}\`);
-msg.headers = { 'content-type': 'text/plain; charset=utf-8' };
-msg.payload = [\`tenant \${env.get('SEGANET_TENANT')}, as \${msg.req.get('x-seganet-user')}: values since it was woken\`, ...rows, ''].join('\\n');
+const SHOW = `${pageOf}
+msg.headers = { 'content-type': 'text/html; charset=utf-8' };
+msg.payload = pageOf({
+  tenant: env.get('SEGANET_TENANT'),
+  user: msg.req.get('x-seganet-user') ?? '',
+  values: flow.get('values') ?? {},
+  now: Date.now()
+});
 return msg;`;
 
 /**

@@ -66,6 +66,8 @@ async function ask({ pagesPort, devices, passwordOf }) {
   const room = `10${Math.min(devices, ROOM_OF)}`;
   for (const tenant of TENANTS) {
     const password = passwordOf(`${tenant}/alice`);
+    const again = `Ask again:
+         curl -u ${tenant}/alice:${password} 'http://${tenant}.localhost:${pagesPort}/seganet/q?property=Temperature&room=${room}'`;
     try {
       const { value, unit, device, why, ms } = await temperatureOf({
         port: pagesPort,
@@ -73,10 +75,10 @@ async function ask({ pagesPort, devices, passwordOf }) {
         password,
         room
       });
-      say(`${tenant}: room ${room} has ${value} ${unit}, answered in ${Math.ceil(ms)} ms (${device}: ${why}). Ask again:
-         curl -u ${tenant}/alice:${password} 'http://${tenant}.localhost:${pagesPort}/seganet/q?property=Temperature&room=${room}'`);
+      const answered = `answered in ${Math.ceil(ms)} ms (${device}: ${why})`;
+      say(`${tenant}: room ${room} has ${value} ${unit}, ${answered}. ${again}`);
     } catch (error) {
-      say(`${tenant}: no answer for room ${room}: ${/** @type {Error} */ (error).message}`);
+      say(`${tenant}: no answer for room ${room}: ${/** @type {Error} */ (error).message} ${again}`);
     }
   }
 }

@@ -6,10 +6,10 @@ const http = require('node:http');
 const LIMIT_MS = 30000;
 const MOST_BYTES = 65536;
 /** Longest wait for the record that answers the question, from the first answer: the tenant is awake by then. */
-const RECORD_MS = 15000;
+const RECORD_MS = 10000;
 const RETRY_MS = 100;
 
-/** Nothing that answers the question has arrived. */
+/** Nothing that answers the question has arrived, or the tenant is still starting. */
 class NothingYet extends Error {}
 
 /**
@@ -26,7 +26,10 @@ async function temperatureOf(parts) {
     } catch (error) {
       if (!(error instanceof NothingYet)) throw error;
       end = Math.min(end, performance.now() + RECORD_MS);
-      if (performance.now() > end) throw error;
+      if (performance.now() > end)
+        throw new Error(`the tenant has worked on none of its records within ${RECORD_MS / 1000} s.`, {
+          cause: error
+        });
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }
@@ -58,8 +61,8 @@ function askOnce({ port, tenant, password, room }) {
           let text = '';
           for await (const part of response.setEncoding('utf8')) text = (text + part).slice(0, MOST_BYTES);
           const { statusCode } = response;
-          if (statusCode !== 200)
-            throw new (statusCode === 404 ? NothingYet : Error)(`status ${statusCode}: ${text.trim()}`);
+          if (statusCode === 404 || statusCode === 503) throw new NothingYet();
+          if (statusCode !== 200) throw new Error(`its page answers with status ${statusCode}.`);
           resolve(JSON.parse(text));
         } catch (error) {
           reject(error);
