@@ -139,7 +139,7 @@ describe('the live stream of a gateway with devices and a broker', () => {
           viewer.newest.uplinks[0].state === 'reconnecting'
       );
       for (let number = 0; number < 20; number++) await device.publishAsync('level', 'kept', { qos: 1 });
-      await until(() => viewer.newest.classes[2].onDisk + viewer.newest.classes[2].inMemory >= 20);
+      await until(() => viewer.newest.classes[2].waiting === 20);
       await until(() => /\w+ .*\./.test(viewer.newest.uplinks[0].reason), {
         what: () => JSON.stringify(viewer.newest.uplinks[0])
       });

@@ -9,8 +9,11 @@ const BUSY_MS = 1500;
 
 /** Series that count: the average per second over the minute. */
 const RATES = /** @type {const} */ (['received', 'pushed', 'delivered', 'dropped']);
-/** Series of the state at the end of the minute, except `busy`: the average load of the busiest worker, 0..1. */
-const GAUGES = /** @type {const} */ (['devices', 'inMemory', 'onDisk', 'memoryBytes', 'busy']);
+/**
+ * Series of the state at the end of the minute, except `busy`: the average load of the busiest worker, 0..1. A record
+ * that waits in memory and on disk counts once in `waiting`.
+ */
+const GAUGES = /** @type {const} */ (['devices', 'waiting', 'onDisk', 'memoryBytes', 'busy']);
 const NAMES = [...RATES, ...GAUGES];
 
 /**
@@ -79,7 +82,7 @@ class History {
     for (const name of RATES)
       this.#put(name, Math.max(0, ((totals[name] - before[name]) * 1000) / elapsedMs));
     this.#put('devices', stats.devices);
-    this.#put('inMemory', sum(stats.heldRecords));
+    this.#put('waiting', waitingOf(stats));
     this.#put('onDisk', sum(stats.storedRecords));
     this.#put('memoryBytes', stats.heldBytes);
     this.#put('busy', this.#busyMs / elapsedMs);
@@ -127,6 +130,14 @@ function busiest({ placement }) {
   return Math.max(0, ...(placement?.workers ?? []).map(({ busy }) => busy));
 }
 
+/**
+ * Returns the records that the cloud has not acknowledged: those in memory, and those that are only on disk.
+ * @param {Pick<EngineStats, 'heldRecords' | 'backlogRecords'>} stats
+ */
+function waitingOf({ heldRecords, backlogRecords }) {
+  return sum(heldRecords) + sum(backlogRecords);
+}
+
 /** @param {number[]} counts */
 function sum(counts) {
   return counts.reduce((total, count) => total + count, 0);
@@ -134,3 +145,4 @@ function sum(counts) {
 
 exports.History = History;
 exports.sum = sum;
+exports.waitingOf = waitingOf;

@@ -3,7 +3,7 @@
 
 const { DevicePages } = require('./device-pages');
 const { DrainTime } = require('./drain-time');
-const { sum } = require('./history');
+const { sum, waitingOf } = require('./history');
 
 /** Nodes of a snapshot. A flow with more shows the first ones. */
 const MAX_NODES = 200;
@@ -69,7 +69,7 @@ class EngineView {
     const stats = host.snapshot();
     const { counters } = host.upkeep.rates;
     const perS = (/** @type {string} */ name) => counters[name] ?? 0;
-    const waiting = sum(stats.heldRecords) + sum(stats.backlogRecords);
+    const waiting = waitingOf(stats);
     const nodes = host.nodes();
     const snapshot = {
       gateway: host.gatewayId,
@@ -139,9 +139,8 @@ function classesOf(stats, perClass) {
       class: recordClass,
       deliveredPerS: perClass?.[recordClass] ?? null,
       delivered: stats.deliveredRecords[recordClass],
-      inMemory,
+      waiting: inMemory + backlogRecords[recordClass],
       onDisk: storedRecords[recordClass],
-      backlog: backlogRecords[recordClass],
       p50: times?.p50 ?? null,
       p99: times?.p99 ?? null,
       drops: dropped

@@ -11,6 +11,7 @@ const stats = (more) =>
     drops: { expired: [0, 0, 0] },
     heldRecords: [0, 1, 2],
     storedRecords: [0, 0, 5],
+    backlogRecords: [0, 0, 4],
     heldBytes: 100,
     devices: 3,
     placement: { workers: [{ busy: 0.25 }, { busy: 0.5 }] },
@@ -56,7 +57,7 @@ test('has no point before the first minute ends, and then one with the average o
       delivered: [5],
       dropped: [1],
       devices: [3],
-      inMemory: [3],
+      waiting: [7],
       onDisk: [5],
       memoryBytes: [100],
       busy: [0.5]
