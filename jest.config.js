@@ -11,6 +11,7 @@ const LONG = [
   'editor/editor',
   'editor/german',
   'editor/newcomer',
+  'editor/page-looks',
   'editor/protocols',
   'editor/scenarios',
   'editor/status-page',

@@ -1,7 +1,7 @@
-// Reads the live stream. EventSource cannot send the login of the admin API, so this reads server-sent events with
-// fetch.
+// Reads a stream of the gateway. EventSource cannot send the login of the admin API, so this reads server-sent events
+// with fetch.
 
-/** A stream without an event for this long is broken, ms. */
+/** A stream without a byte for this long is broken, ms. */
 const SILENCE_MS = 8000;
 const RETRY_MS = [500, 1000, 2000, 5000, 10000];
 
@@ -12,17 +12,23 @@ export class LiveConnection {
   #url;
   #token;
   #handlers;
+  #silenceMs;
+  #wantsAll;
   #query = '';
   /** @type {AbortController | null} of the current run, null = stopped */
   #run = null;
 
   /**
-   * url: of the stream; token(): the bearer token, '' = none; handlers: snapshot(object), history(object), state(name)
+   * url: of the stream; token(): the bearer token, '' = none; handlers: state(name), and one for each kind of event,
+   * which gets its object; silenceMs: a stream without a byte for this long is broken; wantsAll: false = of events that
+   * arrive together, only the newest of each kind counts
    */
-  constructor({ url, token, handlers }) {
+  constructor({ url, token, handlers, silenceMs = SILENCE_MS, wantsAll = false }) {
     this.#url = url;
     this.#token = token;
     this.#handlers = handlers;
+    this.#silenceMs = silenceMs;
+    this.#wantsAll = wantsAll;
   }
 
   /** Starts with this query, or changes to it. */
@@ -64,7 +70,7 @@ export class LiveConnection {
     const attempt = new AbortController();
     const abort = () => attempt.abort();
     signal.addEventListener('abort', abort);
-    let timer = setTimeout(abort, SILENCE_MS);
+    let timer = setTimeout(abort, this.#silenceMs);
     try {
       const token = this.#token();
       const response = await fetch(`${this.#url}?${this.#query}`, {
@@ -80,7 +86,7 @@ export class LiveConnection {
         const { done, value } = await reader.read();
         if (done) return 'ended';
         clearTimeout(timer);
-        timer = setTimeout(abort, SILENCE_MS);
+        timer = setTimeout(abort, this.#silenceMs);
         const events = (rest + value).split('\n\n');
         rest = events.pop();
         if (signal.aborted) return 'ended';
@@ -94,14 +100,13 @@ export class LiveConnection {
     }
   }
 
-  /** Handles events that arrived together: of each kind, only the newest counts. */
+  /** Handles events that arrived together. */
   #take(events) {
-    const newest = new Map();
-    for (const event of events) {
+    const all = events.flatMap((event) => {
       const [, kind, json] = /^event: (\w+)\ndata: (.*)$/.exec(event) ?? [];
-      if (kind) newest.set(kind, json);
-    }
-    if (newest.size > 0) this.#handlers.state('live');
-    for (const [kind, json] of newest) this.#handlers[kind]?.(JSON.parse(json));
+      return kind ? [[kind, json]] : [];
+    });
+    if (all.length > 0) this.#handlers.state('live');
+    for (const [kind, json] of this.#wantsAll ? all : new Map(all)) this.#handlers[kind]?.(JSON.parse(json));
   }
 }

@@ -6,6 +6,8 @@ import { count, duration, visible } from './format.mjs';
 /** Wait after a key before the search starts, ms. */
 const TYPING_MS = 300;
 
+/** Rows of a page where there is little room. */
+const FEW = 8;
 /** Columns whose first press sorts from the largest value. */
 const LARGEST_FIRST = ['rate', 'records'];
 
@@ -13,6 +15,7 @@ export class Devices {
   #t;
   #table;
   #search;
+  #isShort;
   #status;
   #back;
   #next;
@@ -21,9 +24,10 @@ export class Devices {
   #descending = false;
   #page = 1;
 
-  /** changed(): called when the query has changed */
-  constructor(t, id, changed) {
+  /** isShort: a page has few devices; changed(): called when the query has changed */
+  constructor(t, id, { isShort, changed }) {
     this.#t = t;
+    this.#isShort = isShort;
     this.#changed = changed;
     let typing;
     const search = () => {
@@ -71,7 +75,8 @@ export class Devices {
   /** The members of the stream's query. */
   get query() {
     const sort = `${this.#descending ? '-' : ''}${this.#sort}`;
-    return { devices: 'on', q: this.#search.value, sort, page: String(this.#page) };
+    const size = this.#isShort ? { size: String(FEW) } : {};
+    return { devices: 'on', q: this.#search.value, sort, page: String(this.#page), ...size };
   }
 
   #turn(page) {

@@ -104,8 +104,8 @@ async function start() {
   document.documentElement.lang = t.language;
   document.title = `${t('directory.title')} · ${t('title')}`;
   const directories = new Directories(t);
-  const back = h('p', {}, h('a', { href: './' }, t('directory.back')));
-  main.append(h('h1', {}, t('directory.title')), directories.element, back, languageLinks(t));
+  const foot = h('footer', {}, h('a', { href: './' }, t('directory.back')), languageLinks(t));
+  main.append(h('h1', {}, t('directory.title')), directories.element, foot);
   await directories.start();
 }
 

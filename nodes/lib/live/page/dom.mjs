@@ -1,5 +1,7 @@
 // Creates and updates elements. Text is always set as text, never as markup.
 
+/** Texts of cells that show nothing. */
+const NOTHING = ['', '–'];
 const SVG = 'http://www.w3.org/2000/svg';
 
 /** Returns an element; on…: listeners; false and null leave an attribute out. Children: nodes or texts. */
@@ -34,7 +36,8 @@ export function setAttribute(element, name, value) {
 }
 
 /**
- * A table with a header row, whose rows are updated in place.
+ * A table with a header row, whose rows are updated in place. Where there is little room, the style makes cards of its
+ * rows. That would take the roles of a table from the elements, so they are stated.
  *   columns   { label, numeric, sort: key of a sortable column }
  *   onSort    called with the key of the header that was pressed
  * A cell is a text, { text, state: ok | warn | bad | off, title }, or a button { action: text, label: its name
@@ -53,15 +56,16 @@ export class Table {
       const inner = column.sort
         ? h('button', { type: 'button', onclick: () => onSort(column.sort) }, column.label)
         : column.label;
-      return h('th', { scope: 'col', class: column.numeric ? 'numeric' : null }, inner);
+      const attributes = { scope: 'col', role: 'columnheader', class: column.numeric ? 'numeric' : null };
+      return h('th', attributes, inner);
     });
-    this.#body = h('tbody');
+    this.#body = h('tbody', { role: 'rowgroup' });
     this.#none = none;
     this.#empty = h('p', { class: 'none' }, none);
     const table = h(
       'table',
-      { 'aria-label': label },
-      h('thead', {}, h('tr', {}, ...this.#headers)),
+      { role: 'table', 'aria-label': label },
+      h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, ...this.#headers)),
       this.#body
     );
     // A region that scrolls must be reachable by keyboard.
@@ -86,11 +90,13 @@ export class Table {
   }
 
   #addRow() {
-    const cells = this.#columns.map(({ numeric }, index) => {
-      const attributes = { class: numeric ? 'numeric' : null };
-      return index === 0 ? h('th', { scope: 'row', ...attributes }) : h('td', attributes);
+    const cells = this.#columns.map(({ label, numeric }, index) => {
+      const attributes = { class: numeric ? 'numeric' : null, 'data-label': label };
+      return index === 0
+        ? h('th', { scope: 'row', role: 'rowheader', ...attributes })
+        : h('td', { role: 'cell', ...attributes });
     });
-    const row = h('tr', {}, ...cells);
+    const row = h('tr', { role: 'row' }, ...cells);
     this.#body.append(row);
     return row;
   }
@@ -104,6 +110,8 @@ export class Table {
       const { text, state = null, title = null } = typeof cell === 'object' ? cell : { text: cell };
       const element = row.cells[index];
       setText(element, text);
+      // A card leaves it out.
+      setAttribute(element, 'data-empty', NOTHING.includes(text) ? '' : null);
       setAttribute(element, 'data-state', state);
       setAttribute(element, 'title', title);
     }

@@ -24,8 +24,9 @@ async function start() {
     }
   });
   const follow = () => panel.setVisible(document.visibilityState === 'visible');
-  const directory = h('p', {}, h('a', { href: 'directory.html' }, t('directory.open')));
-  main.append(h('h1', {}, t('title')), login, panel.element, directory, languageLinks(t));
+  const directory = h('a', { href: 'directory.html' }, t('directory.open'));
+  const foot = h('footer', {}, directory, languageLinks(t));
+  main.append(h('h1', {}, t('title')), login, panel.element, foot);
   document.addEventListener('visibilitychange', follow);
   follow();
 }

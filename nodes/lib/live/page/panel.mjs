@@ -6,18 +6,24 @@ import { LiveConnection } from './connection.mjs';
 import { DeadLetters } from './dead-letters.mjs';
 import { Devices } from './devices.mjs';
 import { h, setText } from './dom.mjs';
+import { flowPicture } from './flow-picture.mjs';
 import { count, visible } from './format.mjs';
 import { healthLine } from './health.mjs';
 import { kafka } from './kafka.mjs';
 import { overlay } from './overlay.mjs';
 import { SECTIONS, markOf, nodeText, summary } from './sections.mjs';
 import { Tenants } from './tenants.mjs';
+import { Values } from './values.mjs';
 
 /** Sections that only read the snapshot, in their order. */
 const [UPLINKS, ...OTHERS] = SECTIONS;
-const PARTS = [UPLINKS, ['kafka', kafka], ['overlay', overlay], ...OTHERS];
-/** Sections that are open at first in the sidebar; the page opens all. */
+const PARTS = [['flow', flowPicture], UPLINKS, ['kafka', kafka], ['overlay', overlay], ...OTHERS];
+/** Sections that are open at first in the sidebar, and on a phone; elsewhere the page opens all. */
 const OPEN_IN_SIDEBAR = ['uplinks', 'tenants', 'classes'];
+const OPEN_ON_PHONE = ['flow', 'charts', 'values', 'tenants'];
+const PHONE = '(max-width: 600px)';
+/** Sections that need half of the width of a page. */
+const SMALL = ['batches', 'log', 'workers', 'commands'];
 /** Sections that a flow may not need. */
 const OPTIONAL = ['kafka', 'overlay', 'tenants', 'ocf'];
 
@@ -38,6 +44,7 @@ export class Panel {
   #clouds;
   #tenants;
   #charts;
+  #values;
   #details;
   #isWanted = false;
   #announced = new Map();
@@ -69,7 +76,8 @@ export class Panel {
     this.#health = healthLine(t);
     this.#summary = summary(t);
     this.#parts = PARTS.map(([name, make]) => ({ name, ...make(t) }));
-    this.#devices = new Devices(t, id('search'), () => this.#restart());
+    const isNarrow = isSidebar || matchMedia(PHONE).matches;
+    this.#devices = new Devices(t, id('search'), { isShort: isNarrow, changed: () => this.#restart() });
     const ask = (path, body) => askGateway(`${root}${path}`, token(), body);
     const askLetters = (engine, query, body) =>
       ask(`engines/${encodeURIComponent(engine)}/dead-letters${query}`, body);
@@ -86,28 +94,43 @@ export class Panel {
       onLogin: () => onLogin(true)
     });
     this.#charts = new Charts(t, id('range'));
-    const [uplinks, ...others] = this.#parts;
-    const tenants = { name: 'tenants', element: this.#tenants.element };
-    const all = [{ name: 'charts', element: this.#charts.element }, uplinks, tenants, ...others];
+    this.#values = new Values({ t, id, root, token, ask, size: isNarrow ? 4 : 12 });
+    const [flow, uplinks, ...others] = this.#parts;
+    const all = [
+      flow,
+      { name: 'charts', element: this.#charts.element },
+      { name: 'values', element: this.#values.element },
+      uplinks,
+      { name: 'tenants', element: this.#tenants.element },
+      ...others
+    ];
     all.push({ name: 'deadLetters', element: this.#deadLetters.element });
     all.push({ name: 'devices', element: this.#devices.element });
     all.push({ name: 'ocf', element: this.#clouds.element });
     this.#details = new Map(
       all.map(({ name, element }) => {
-        const open = !isSidebar || OPEN_IN_SIDEBAR.includes(name);
+        const open = !isNarrow || (isSidebar ? OPEN_IN_SIDEBAR : OPEN_ON_PHONE).includes(name);
         const title = h('summary', {}, h('h2', {}, t(`section.${name}`)));
         // A flow may have neither.
         const hidden = OPTIONAL.includes(name);
-        return [name, h('details', { open, hidden, 'data-section': name }, title, element)];
+        const attributes = {
+          open,
+          hidden,
+          'data-section': name,
+          class: SMALL.includes(name) ? 'small' : null
+        };
+        return [name, h('details', attributes, title, element)];
       })
     );
-    const { devices, ocf, tenants: section, charts } = Object.fromEntries(this.#details);
+    const { devices, ocf, tenants: section, charts, values } = Object.fromEntries(this.#details);
     for (const each of [devices, ocf, section]) each.addEventListener('toggle', () => this.#restart());
+    values.addEventListener('toggle', () => this.#followValues());
     charts.addEventListener('toggle', () => this.#charts.draw());
     this.#told = h('p', { class: 'note' });
     const head = h('p', { class: 'controls' });
     head.append(h('label', { for: id('engine') }, t('engine')), this.#engines, this.#state);
-    this.#body = h('div', { hidden: true }, this.#summary.element, ...this.#details.values());
+    const sections = h('div', { class: 'sections' }, ...this.#details.values());
+    this.#body = h('div', { hidden: true }, this.#summary.element, sections);
     this.element = h('div', { class: 'seganet-live' });
     this.element.append(head, this.#health.element, this.#announcer, this.#selected, this.#told, this.#body);
   }
@@ -119,12 +142,20 @@ export class Panel {
       this.#showState('connecting');
       this.#restart();
     } else this.#connection.stop();
+    this.#followValues();
   }
 
   /** Opens the stream again. Call it when there is another login. */
   reconnect() {
     this.#connection.stop();
     this.#restart();
+    this.#values.setVisible(false);
+    this.#followValues();
+  }
+
+  /** What changes is read only while it is seen. */
+  #followValues() {
+    this.#values.setVisible(this.#isWanted && this.#details.get('values').open);
   }
 
   /**
@@ -193,6 +224,7 @@ export class Panel {
     this.#showPaged('tenants', this.#tenants, snapshot);
     if (this.#details.get('deadLetters').open) this.#deadLetters.update(snapshot);
     this.#devices.update(snapshot);
+    this.#values.update(snapshot);
     this.#charts.add(snapshot);
     this.#showSelected(snapshot);
     this.#reportChanges(snapshot);

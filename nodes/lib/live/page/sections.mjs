@@ -30,7 +30,8 @@ export const markOf = (state) => STATES[state] ?? 'off';
 /** Returns the known states, reasons and kinds in words; others as they are. */
 export const word = (t, group, name) => t.optional(`${group}.${name}`) ?? visible(name);
 
-const classText = (t, number) => {
+/** Returns the number of a class, with its name if it has one. */
+export const classText = (t, number) => {
   const name = t.optional(`class.${number}`);
   return name ? `${number} ${name}` : String(number);
 };
@@ -119,7 +120,7 @@ function classes(t) {
     columns: [
       { label: t('classes.class') },
       { label: t('classes.delivered'), numeric: true },
-      { label: t('classes.inMemory'), numeric: true },
+      { label: t('classes.waiting'), numeric: true },
       { label: t('classes.onDisk'), numeric: true },
       { label: 'p50', numeric: true },
       { label: 'p99', numeric: true },
@@ -137,7 +138,7 @@ function classes(t) {
         snapshot.classes.map((row) => [
           classText(t, row.class),
           count(row.deliveredPerS),
-          count(row.inMemory),
+          count(row.waiting),
           count(row.onDisk),
           duration(row.p50),
           duration(row.p99),
@@ -293,12 +294,12 @@ export const SECTIONS = [
 
 /** The figures at the top. */
 export function summary(t) {
-  const list = facts(t, 'summary', ['devices', 'received', 'delivered', 'memory', 'dropped']);
+  const list = facts(t, 'summary', ['devices', 'received', 'delivered', 'waiting', 'memory', 'dropped']);
   list.element.classList.add('tiles');
   const alert = h('p', { class: 'alert', hidden: true });
   return {
     element: h('div', {}, list.element, alert),
-    update({ summary: view }) {
+    update({ summary: view, drain: { trend } }) {
       list.set('devices', count(view.devices));
       list.set(
         'received',
@@ -308,7 +309,13 @@ export function summary(t) {
         'delivered',
         t('summary.perS', { rate: count(view.deliveredPerS), total: count(view.delivered) })
       );
-      list.set('memory', `${bytes(view.memoryBytes)} / ${bytes(view.memoryLimitBytes)}`);
+      const values = { waiting: count(view.waiting), safe: count(view.safe) };
+      list.set('waiting', t('summary.safe', values), ['shrinking', 'growing'].includes(trend) ? 'warn' : '');
+      list.set(
+        'memory',
+        `${bytes(view.memoryBytes)} / ${bytes(view.memoryLimitBytes)}`,
+        view.slowedFrom > 0 ? 'warn' : ''
+      );
       list.set('dropped', count(view.dropped), view.dropped > 0 ? 'warn' : '');
       const slowed = view.slowedFrom > 0 ? t('summary.slowed', { number: view.slowedFrom }) : '';
       const waits = view.waitsFor ? t('summary.waits', { reason: visible(view.waitsFor) }) : '';
