@@ -164,8 +164,8 @@ export interface SourceSettings {
   presenceTopic?: string;
   /**
    * True: the device ids of the source are 'part:name' (see the stage kind 'split'), and a device without a part is
-   * refused. A device uses only its name in topics and CoAP paths, and {device} stands for the name; `devices` and
-   * `permissions` match the whole id. A login, StreamPeer.device and DTLS give whole ids. Default false.
+   * refused. A device uses only its name in topics and CoAP paths, and {device} stands for the name; `devices`,
+   * `permissions` and `bridges` match the whole id. A login, StreamPeer.device and DTLS give whole ids. Default false.
    */
   parted?: boolean;
   /** With parted: the part of devices that prove no id; at most 64 bytes. Default '': they are refused. */
@@ -181,6 +181,15 @@ export interface SourceSettings {
    * the id; such a filter allows nothing for an id with +, # or /.
    */
   permissions?: Permission[];
+  /**
+   * MQTT: where a client that speaks for many devices names the device of a message, in the `topic` (a filter with
+   * {device} as one whole level; at most 1024 bytes) or in a `member` (path in a JSON payload, as in
+   * docs/reference/rules.md, to a string or a number). `device` is the client's id or a glob. Of the rows that match
+   * the client, the first that finds an id in a message applies; without one, the message is the client's own. So it is
+   * (notSpokenFor) if the id has a connection, an observation or a proof of its own, or another connected bridge spoke
+   * for it in the last 60 s. At most 64 rows, 10,000 devices behind a bridge, and together half of a worker's devices.
+   */
+  bridges?: { device: string; topic?: string; member?: string }[];
   /** MQTT 5: QoS 1 and 2 packets that a device may have unacknowledged. 1..65535, default 1024. */
   receiveMaximum?: number;
   /** MQTT 5. 0..1024, default 16. */
@@ -608,6 +617,8 @@ export interface AgentInfo {
   /** Milliseconds since the device was last heard from. */
   silentMs: number;
   address: string;
+  /** Id of the bridge that the device is behind (SourceSettings.bridges), '' = none. */
+  bridge: string;
 }
 
 /** Results of push(). */
@@ -847,6 +858,8 @@ export declare class Engine {
    * Sends a command to a connected device. takeCommandResults() returns the ticket.
    * @param ticket 1..2^32-1, not one that is pending @param topic as the device receives it
    * @param timeoutMs for its answer, 1..3600000
+   * @param ownTopic false (default): cmd/{device}/{rest} is replaced for a device behind a bridge whose topics name it,
+   *   by the topic of its latest record up to its id, and {rest}
    * @returns a PushResult; FULL: more than 65,536 commands are in flight or have a pending result, or they exceed a
    *   quarter of the memory budget
    */
@@ -856,7 +869,8 @@ export declare class Engine {
     topic: string,
     payload: Uint8Array,
     qos: 0 | 1,
-    timeoutMs: number
+    timeoutMs: number,
+    ownTopic?: boolean
   ): 0 | 1 | 2 | 3;
   /** Returns and removes the outcomes of commands: [ticket, CommandEnd, …]. */
   takeCommandResults(): number[];

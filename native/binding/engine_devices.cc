@@ -20,6 +20,7 @@ Napi::Value EngineWrap::Command(const Napi::CallbackInfo& info) {
       !ReadInt<uint32_t>(env, info[5], "timeoutMs", 1, 3'600'000, &timeout_ms)) {
     return env.Undefined();
   }
+  command.own_topic = info[6].ToBoolean();
   command.payload.assign(reinterpret_cast<const char*>(payload.Data()), payload.ByteLength());
   const PushResult result = handle_->engine.Command(std::move(command), int64_t{timeout_ms} * 1000);
   return Napi::Number::New(env, static_cast<int>(result));
@@ -80,6 +81,7 @@ Napi::Value EngineWrap::Agents(const Napi::CallbackInfo& info) {
     row.Set("ratePerS", Napi::Number::New(env, agent.rate_per_s));
     row.Set("silentMs", Napi::Number::New(env, static_cast<double>(agent.silent_us / 1000)));
     row.Set("address", agent.address);
+    row.Set("bridge", agent.bridge);
     rows.Set(rows.Length(), row);
   }
   return rows;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "binding/node/args.h"
+#include "core/plan/bridges.h"
 
 namespace seganet::binding {
 namespace {
@@ -107,6 +108,27 @@ bool ReadPermissions(Napi::Env env, Napi::Object object, std::vector<Permission>
   return value.IsUndefined() || ReadPermissionRows(env, value, permissions);
 }
 
+bool ReadBridges(Napi::Env env, Napi::Object object, std::vector<BridgeRow>* bridges) {
+  const Napi::Value value = object.Get("bridges");
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined()) return true;
+  Napi::Array rows;
+  if (!ReadArray(env, value, "bridges", &rows)) return false;
+  if (rows.Length() > kMaxBridgeRows) return Fail(env, "bridges: more than 64");
+  for (uint32_t i = 0; i < rows.Length(); ++i) {
+    Napi::Object row;
+    BridgeRow bridge;
+    if (!ReadObject(env, rows.Get(i), "bridge", &row) ||
+        !ReadString(env, row.Get("device"), "device", &bridge.bridge) ||
+        !ReadOptionalString(env, row, "topic", kMaxBridgeTopicBytes, &bridge.topic) ||
+        !ReadOptionalString(env, row, "member", kMaxConditionBytes, &bridge.member)) {
+      return false;
+    }
+    bridges->push_back(std::move(bridge));
+  }
+  return true;
+}
+
 bool ReadProtocol(Napi::Env env, Napi::Object object, Protocol* protocol) {
   std::string name = "mqtt";
   if (!ReadOptionalString(env, object, "protocol", 16, &name)) return false;
@@ -133,7 +155,8 @@ bool ReadFlag(Napi::Object object, const char* name, bool* flag) {
 bool ReadSettings(Napi::Env env, Napi::Object object, SourceSettings* settings) {
   SourceSettings& s = *settings;
   return ReadProtocol(env, object, &s.protocol) && ReadPermissions(env, object, &s.permissions) &&
-         ReadFlag(object, "delivered", &s.delivered) && ReadFlag(object, "parted", &s.parted) &&
+         ReadBridges(env, object, &s.bridges) && ReadFlag(object, "delivered", &s.delivered) &&
+         ReadFlag(object, "parted", &s.parted) &&
          ReadOptionalString(env, object, "part", kMaxPartBytes, &s.part) &&
          ReadOptionalString(env, object, "name", kMaxStageName, &s.name) &&
          ReadOption<uint32_t>(env, object, "rate", 0, 1'000'000, &s.rate) &&

@@ -1,5 +1,5 @@
-// Runs topic filters, globs and rules on any bytes and checks the invariants of matching.
-// Input: filter or glob, NUL, topic or device.
+// Runs topic filters, globs, rules and rows of bridges on any bytes and checks the invariants of
+// matching. Input: filter or glob, NUL, topic or device.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/cpu.h"
+#include "core/plan/bridges.h"
 #include "core/record/record.h"
 #include "core/record/rules.h"
 
@@ -57,6 +58,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (matches) Check(GlobMatches("*" + std::string(glob) + "*", device));
   Check(GlobMatches(std::string(glob) + "*", std::string(device) + "x") ||
         !GlobMatches(std::string(glob) + "*", device));
+
+  // The filter as that of a bridge: an id is one whole level of a topic that it matches.
+  const std::vector<seganet::BridgeRow> rows{{"b", std::string(filter), ""}, {"b", "", "id"}};
+  if (seganet::ValidateBridges(rows).ok()) {
+    std::string buffer;
+    const seganet::BridgedDevice found =
+        seganet::BridgeRows::Of(rows, "b")->DeviceOf(text, text, &buffer);
+    Check(found.id.size() <= seganet::kMaxDeviceBytes);
+    Check(found.id.find('\0') == std::string_view::npos);
+    if (!found.prefix.empty()) {
+      Check(text.starts_with(found.prefix) && found.prefix.ends_with(found.id));
+      Check(!found.id.empty() && found.id.find('/') == std::string_view::npos);
+    }
+  }
 
   std::vector<int> cpus;
   if (seganet::ParseCpuList(filter, &cpus).ok()) Check(cpus.size() <= 1024);

@@ -54,6 +54,7 @@ namespace seganet {
   X(kThrottled, "throttled")               /* over a device's rate */    \
   X(kNotAllowed, "notAllowed")             /* by its permissions */      \
   X(kTopicsRefused, "topicsRefused")       /* IsOddTopic */              \
+  X(kNotSpokenFor, "notSpokenFor")         /* records of bridges */      \
   X(kEventsLost, "eventsLost")             /* Node-RED was too slow */   \
   X(kDatagrams, "datagrams")               /* CoAP over UDP, received */ \
   X(kDatagramsCrossed, "datagramsCrossed") /* handed to their worker */  \

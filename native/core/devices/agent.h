@@ -19,6 +19,7 @@
 #include "core/loop/time_wheel.h"
 #include "core/loop/token_bucket.h"
 #include "core/loop/urgency.h"
+#include "core/plan/bridges.h"
 #include "core/plan/permissions.h"
 #include "core/plan/plan.h"
 
@@ -164,6 +165,8 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   // everything).
   const SourceSettings* settings = nullptr;
   std::unique_ptr<const DevicePermissions> permissions;
+  // Set by the host: where messages name the devices behind this one; null = it is no bridge.
+  std::unique_ptr<const BridgeRows> bridge_rows;
   // Set by the host, 0 = none: the class that the device is registered with; the class of the
   // latest record of this connection; the class among whose paused agents it waits to be read, or a
   // kPaused… value.

@@ -1,4 +1,5 @@
-// Commands to the devices of one worker that have a connection.
+// Commands to the devices of one worker that have a connection, or are behind a bridge that has
+// one.
 #ifndef SEGANET_CORE_DEVICES_AGENT_COMMANDS_H_
 #define SEGANET_CORE_DEVICES_AGENT_COMMANDS_H_
 

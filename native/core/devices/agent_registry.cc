@@ -16,6 +16,11 @@ AgentInfo Describe(const Device& device, uint32_t worker, int64_t now_us) {
   info.worker = worker;
   info.connected = device.counted;
   info.listening = device.agent != nullptr ? device.agent->listening() : device.observing;
+  if (device.bridge != nullptr) {
+    info.bridge = device.bridge->id;
+    info.listening =
+        device.counted && device.bridge->agent != nullptr && device.bridge->agent->listening();
+  }
   info.record_class = device.latest_class;
   info.records = device.records;
   info.bytes = device.bytes;
@@ -33,8 +38,8 @@ std::vector<AgentInfo> ListAgents(const DeviceTable& devices, std::string_view a
                                   uint32_t worker, int64_t now_us) {
   const auto by_id = [](const Device* a, const Device* b) { return a->id < b->id; };
   std::vector<const Device*> first;  // a heap with the last id on top
-  devices.ForEach([&](const Device& device) {
-    if (device.id <= after) return;
+  const auto add = [&](const Device& device) {
+    if (device.id <= after || !device.speaks()) return;
     if (first.size() == limit) {
       if (first.empty() || !by_id(&device, first.front())) return;
       std::pop_heap(first.begin(), first.end(), by_id);
@@ -42,6 +47,10 @@ std::vector<AgentInfo> ListAgents(const DeviceTable& devices, std::string_view a
     }
     first.push_back(&device);
     std::push_heap(first.begin(), first.end(), by_id);
+  };
+  devices.ForEach(add);
+  devices.ForEachBridge([&add](const Device* bridge) {
+    for (const auto& [id, device] : bridge->behind->devices) add(*device);
   });
   std::sort_heap(first.begin(), first.end(), by_id);
   std::vector<AgentInfo> infos;

@@ -25,10 +25,11 @@ struct AgentInfo {
   double rate_per_s = 0;  // records per second over the last seconds
   int64_t silent_us = 0;  // since the device was last heard from
   std::string address;    // for display
+  std::string bridge;     // that the device is behind, empty = none
 };
 
-// Returns the first `limit` devices of the table whose id is greater than `after`, in the order of
-// ids. Walks the whole table; needs memory for `limit` entries.
+// Returns the first `limit` devices of the table, also those behind bridges, whose id is greater
+// than `after`, in the order of ids. Walks the whole table; needs memory for `limit` entries.
 std::vector<AgentInfo> ListAgents(const DeviceTable& devices, std::string_view after, size_t limit,
                                   uint32_t worker, int64_t now_us);
 

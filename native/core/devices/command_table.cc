@@ -27,9 +27,9 @@ CommandEnd EndOf(CommandStart start) {
 void CommandTable::Start(const Command& command) {
   const uint64_t id = next_id_++;
   // Entered before it is sent: the answer may come, or the connection may end, during the call.
-  waiting_.emplace(id, Waiting{command.ticket, command.bytes(), command.device,
+  waiting_.emplace(id, Waiting{command.ticket, command.bytes(), command.connection(),
                                deadlines_.emplace(command.deadline_us, id)});
-  by_device_[command.device].push_back(id);
+  by_device_[command.connection()].push_back(id);
   const CommandStart start = Carry(id, command);
   if (start != CommandStart::kSent) End(id, EndOf(start));
 }

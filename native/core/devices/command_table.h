@@ -58,7 +58,8 @@ class CommandTable {
   // No answer will come: the command is lost.
   void Lost(uint64_t id) { End(id, CommandEnd::kGone); }
 
-  // No answer will come to the device's commands in flight: withdraws and ends them.
+  // No answer will come to the commands in flight on the device's connection, also those to devices
+  // behind it: withdraws and ends them.
   void Gone(std::string_view device);
 
   // Withdraws and ends the commands whose time is over. To be called several times a second.
@@ -70,7 +71,7 @@ class CommandTable {
   size_t waiting() const { return waiting_.size(); }
   // False if command `id` is over.
   bool Has(uint64_t id) const { return waiting_.contains(id); }
-  // Calls see(device) for each device with commands in flight.
+  // Calls see(device) for each device with commands in flight on its connection.
   template <typename See>
   void ForEachDevice(See&& see) const {
     for (const auto& [device, ids] : by_device_) see(std::string_view(device));
@@ -80,7 +81,7 @@ class CommandTable {
   struct Waiting {
     uint32_t ticket;
     size_t bytes;
-    std::string device;
+    std::string device;  // Command::connection
     std::multimap<int64_t, uint64_t>::iterator deadline;
   };
   CommandStart Carry(uint64_t id, const Command& command);

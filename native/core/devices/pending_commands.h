@@ -32,7 +32,11 @@ struct Command {
   std::string payload;
   uint8_t qos = 0;
   int64_t deadline_us = 0;  // CLOCK_MONOTONIC
+  bool own_topic = false;   // `topic` is the device's own, whatever its form
+  std::string bridge{};     // that the device is behind, empty = none
 
+  // Returns the id of the device whose connection carries the command.
+  const std::string& connection() const { return bridge.empty() ? device : bridge; }
   size_t bytes() const { return device.size() + topic.size() + payload.size(); }
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/require.h"
+#include "core/plan/bridges.h"
 #include "core/plan/permissions.h"
 
 namespace seganet {
@@ -25,6 +26,10 @@ Status ValidateSource(const StageSpec& spec) {
     return Status::InvalidArgument(Name(spec) + ": part '" + part +
                                    "' must be 1 to 64 bytes without ':', and needs parted");
   }
+  if (!spec.source.bridges.empty() && spec.source.protocol != Protocol::kMqtt) {
+    return Status::InvalidArgument(Name(spec) + ": bridges need the protocol mqtt");
+  }
+  if (Status status = ValidateBridges(spec.source.bridges); !status.ok()) return status;
   return ValidatePermissions(spec.source.permissions);
 }
 

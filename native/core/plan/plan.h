@@ -46,6 +46,15 @@ struct Permission {
   bool operator==(const Permission&) const = default;
 };
 
+// Where a message of a bridge, a client that speaks for many devices, names its device. Exactly one
+// of `topic` and `member` is not empty.
+struct BridgeRow {
+  std::string bridge;  // its device id, or a glob, as in Rule
+  std::string topic;   // topic filter with {device} as one level, which is the id
+  std::string member;  // path in a JSON payload (record/condition.h) to a string or a number
+  bool operator==(const BridgeRow&) const = default;
+};
+
 // How a source handles its devices.
 struct SourceSettings {
   Protocol protocol = Protocol::kMqtt;
@@ -68,10 +77,14 @@ struct SourceSettings {
   std::string class_property = "priority";
   // The first row with a matching device applies. Without rows, everything is allowed.
   std::vector<Permission> permissions;
+  // MQTT: of the rows whose bridge matches, the first that finds an id in a message applies
+  // (plan/bridges.h). A message in which none does is the bridge's own.
+  std::vector<BridgeRow> bridges;
 
   // True: each device id of the source begins with a part (record/part.h), and a device without one
   // is refused. In `presence_topic` and in filters of `permissions`, {device} is then the name
-  // without the part; rows of devices and permissions match the whole id.
+  // without the part; rows of devices, permissions and bridges match the whole id. A device behind
+  // a bridge gets the bridge's part.
   bool parted = false;
   // The part of devices that prove no id on their connection; empty = they are refused. If it is
   // not empty, `parted` must be true.

@@ -14,7 +14,7 @@
 namespace seganet {
 namespace {
 
-constexpr int kBacklog = 1024;
+constexpr int kListenQueue = 1024;
 
 uint16_t PortOf(int fd) {
   sockaddr_storage address{};
@@ -40,7 +40,8 @@ int Bind(const addrinfo& address) {
   if (fd < 0) return -1;
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (bind(fd, address.ai_addr, address.ai_addrlen) == 0 && listen(fd, kBacklog) == 0) return fd;
+  if (bind(fd, address.ai_addr, address.ai_addrlen) == 0 && listen(fd, kListenQueue) == 0)
+    return fd;
   const int error = errno;
   close(fd);
   errno = error;

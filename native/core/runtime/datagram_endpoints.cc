@@ -76,6 +76,7 @@ void DatagramEndpoints::Close(uint32_t stage) {
     context_.devices->Update([&](Device* device) {
       if (!device->observing || !endpoint->Listens(device->id)) return;
       device->observing = ObservesElsewhere(endpoint, device->id);
+      context_.devices->UpdateOwn(device);
       context_.commands->Gone(device->id);
     });
     context_.commands->Remove(endpoint);
@@ -162,7 +163,7 @@ void DatagramEndpoints::Arrive(CoapEndpoint* endpoint, Device* device) {
 // True if the datagram being processed may use this device id: it has proven it, or nothing has.
 bool DatagramEndpoints::MayServe(CoapEndpoint* endpoint, Device* device) {
   if (!endpoint->proves()) return device->proven_at == 0;
-  device->proven_at = endpoint->stage();
+  if (std::exchange(device->proven_at, endpoint->stage()) == 0) context_.devices->UpdateOwn(device);
   // A connection that has proven nothing ends, as in Worker::OnConnect().
   if (device->agent != nullptr && !device->agent->proven()) {
     context_.counters->Add(Counter::kTakeOvers);
@@ -222,7 +223,7 @@ RecordAnswer DatagramEndpoints::OnDatagramRecord(CoapEndpoint* endpoint,
     record.record_class = device->registered_class;
   }
   record.flags = incoming.confirmable ? kFlagQos1 : 0;
-  record.seq = device->next_seq++;
+  record.seq = device->TakeSeq();
   record.ts_ms = context_.now->wall_ms;
   record.arrived_us = context_.now->mono_us;
   context_.counters->Add(Counter::kRecordsReceived);
@@ -260,10 +261,12 @@ void DatagramEndpoints::OnObserved(CoapEndpoint* endpoint, std::string_view id, 
   if (on) {
     Arrive(endpoint, device);
     device->observing = true;
+    context_.devices->UpdateOwn(device);
     context_.presence->Listening(device);
     return;
   }
   device->observing = ObservesElsewhere(endpoint, id);
+  context_.devices->UpdateOwn(device);
   device->last_seen_us = context_.now->mono_us;
 }
 

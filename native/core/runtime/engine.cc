@@ -36,6 +36,11 @@ WorkerOptions OptionsOfWorker(const EngineOptions& options, size_t index, size_t
   return result;
 }
 
+bool HasBridges(const Plan& plan) {
+  return std::any_of(plan.stages().begin(), plan.stages().end(),
+                     [](const Stage& stage) { return !stage.spec.source.bridges.empty(); });
+}
+
 }  // namespace
 
 Engine::Engine(Doorbell* bell)
@@ -77,6 +82,7 @@ WorkerShared Engine::SharedOfWorkers() {
   return {
       .budget = &budget_,
       .message_bell = bell_,
+      .identities = &identities_,
       .devices = &devices_,
       .connections = &connections_,
       .throttle = &throttle_,
@@ -148,6 +154,10 @@ Status Engine::ApplyPlan(std::vector<StageSpec> stages) {
   for (const std::shared_ptr<Lanes>& lanes : gaining) lanes->SetPaused(true);
   // Before any batch waits at a new stage: the log stores it under the stage's name.
   store_.SetPlan(*plan);
+  // Before a worker may meet a bridge.
+  if (HasBridges(*plan) && identities_.Activate()) {
+    for (const auto& worker : workers_) worker->JoinIdentities();
+  }
   for (const auto& worker : workers_) worker->SetPlan(plan);
   plan_ = plan;
   lanes_.Apply(*plan);
@@ -188,9 +198,10 @@ PushResult Engine::Command(seganet::Command command, int64_t timeout_us) {
       command.topic.size() > kMaxTopicBytes || command.payload.size() > options_.max_packet_bytes) {
     return PushResult::kTooLong;
   }
+  if (identities_.active()) command.bridge = identities_.BridgeOf(command.device);
   if (!commands_.Open(command)) return PushResult::kFull;
   command.deadline_us = MonotonicUs() + timeout_us;
-  Worker& owner = *workers_[WorkerOf(command.device)];
+  Worker& owner = *workers_[WorkerOf(command.connection())];
   owner.StartCommand(std::move(command));
   return PushResult::kOk;
 }

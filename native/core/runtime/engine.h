@@ -17,6 +17,7 @@
 #include "core/base/status.h"
 #include "core/devices/desk/request_desk.h"
 #include "core/devices/device_events.h"
+#include "core/devices/identities.h"
 #include "core/devices/pending_commands.h"
 #include "core/loop/memory_share.h"
 #include "core/plan/plan.h"
@@ -264,6 +265,7 @@ class Engine : private ReceiptSink {
   LatencyByClass latency_;
   DeviceEvents events_{bell_};
   PendingCommands commands_{bell_};
+  Identities identities_;
   RequestDesk desk_{bell_};
   uint64_t last_topic_ = 0;
   std::unordered_set<uint64_t> topics_;  // that are open

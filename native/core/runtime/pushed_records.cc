@@ -102,7 +102,7 @@ bool PushedRecords::Identify(uint32_t stage, Record* record) {
   if (device == nullptr) return false;
   context_.devices->Count(device, context_.now->mono_us);
   if (record->flags & kFlagAssignSeq) {
-    record->seq = device->next_seq++;
+    record->seq = device->TakeSeq();
     context_.exchange->CountRecord(device->slot);
     device->CountRecord(stage, record->record_class, record->payload.size(), context_.now->mono_us);
   }

@@ -60,7 +60,7 @@ void Rebalancer::Deliver(uint32_t worker, std::unique_ptr<SlotParcel> parcel) {
 }
 
 void Rebalancer::Forward(Command command) {
-  const uint32_t owner = placement().WorkerOf(command.device);
+  const uint32_t owner = placement().WorkerOf(command.connection());
   (*workers_)[owner]->StartCommand(std::move(command));
 }
 

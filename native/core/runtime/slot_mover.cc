@@ -50,7 +50,16 @@ void SlotMover::Move(const std::vector<SlotMove>& moves) {
 // Seals the records of the devices in these slots into the lanes. Windows do not move: those of the
 // devices end early.
 void SlotMover::Seal(const SlotSet& slots) {
-  const auto leaves = [&](std::string_view device) { return slots[Placement::SlotOf(device)]; };
+  std::vector<const Device*> bridges;
+  context_.devices->ForEachBridge([&](const Device* bridge) {
+    if (slots[bridge->slot]) bridges.push_back(bridge);
+  });
+  const auto leaves = [&](std::string_view device) {
+    return slots[Placement::SlotOf(device)] ||
+           std::any_of(bridges.begin(), bridges.end(), [&](const Device* bridge) {
+             return DeviceTable::FindBehind(bridge, device) != nullptr;
+           });
+  };
   context_.pipeline->EndWindows(0, leaves, MonotonicUs());
   context_.pipeline->Flush(0, SealReason::kFlush);
 }

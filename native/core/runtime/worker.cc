@@ -23,7 +23,7 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
     : options_(options),
       shared_(shared),
       messages_(options.ring_bytes),
-      devices_(options.max_devices, shared.devices),
+      devices_(options.max_devices, shared.devices, shared.identities),
       receipts_({.thread = this,
                  .worker = static_cast<uint32_t>(options.index),
                  .deferred = shared.deferred,
@@ -132,6 +132,8 @@ void Worker::OnStart() {
   uv_prepare_start(&before_poll_, [](uv_prepare_t* handle) {
     auto* self = static_cast<Worker*>(handle->data);
     self->clock_reads_ = 0;
+    // Before a bridge moves.
+    if (self->reports_behind_) self->ReportBehind();
     if (!self->mover_.empty()) self->mover_.Try();
     self->pipeline_.EndTurn(MonotonicUs());
     if (self->kept_.saves().waiting() > 0) self->offers_.OfferDue();
@@ -215,6 +217,10 @@ std::unique_ptr<AgentSession> Worker::MakeSession(Agent* agent, const Handoff& h
   return session;
 }
 
+void Worker::JoinIdentities() {
+  Call([this] { devices_.JoinAll(); });
+}
+
 void Worker::SetPlan(std::shared_ptr<const Plan> plan) {
   Call([this, &plan] {
     // Records that push() accepted have stage ids of the old plan.
@@ -243,8 +249,10 @@ void Worker::CloseStage(uint32_t stage) {
     for (Agent* agent : agents) {
       if (agent->stage() == stage) agent->Close(AgentEnd::kStopped);
     }
-    devices_.Update([stage](Device* device) {
-      if (device->proven_at == stage) device->proven_at = 0;
+    devices_.Update([this, stage](Device* device) {
+      if (device->proven_at != stage) return;
+      device->proven_at = 0;
+      devices_.UpdateOwn(device);
     });
     datagrams_.Close(stage);
   });
@@ -293,7 +301,7 @@ void Worker::StartCommand(Command command) {
   const size_t bytes = command.bytes();
   if (!Post([this, command = std::move(command)] {
         // The device moved to another worker while the command was in the queue.
-        if (shared_.exchange->placement().WorkerOf(command.device) != options_.index) {
+        if (shared_.exchange->placement().WorkerOf(command.connection()) != options_.index) {
           shared_.exchange->Forward(command);
         } else {
           commands_.Start(command);

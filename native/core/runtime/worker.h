@@ -51,10 +51,10 @@
 
 namespace seganet {
 
-// Thread safety: TakeMessages from the engine's thread; Adopt, SetPlan, Flush, CloseStage,
-// StopReading, Resume, EndUnfinished, SaveSessions, RestoreSessions, StartCommand, Agents, load,
-// unfinished().bytes and the counters from any thread; pushed(), receipts(), desk(), mover() and
-// datagrams() as their classes say.
+// Thread safety: TakeMessages from the engine's thread; Adopt, JoinIdentities, SetPlan, Flush,
+// CloseStage, StopReading, Resume, EndUnfinished, SaveSessions, RestoreSessions, StartCommand,
+// Agents, load, unfinished().bytes and the counters from any thread; pushed(), receipts(), desk(),
+// mover() and datagrams() as their classes say.
 class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
@@ -62,6 +62,9 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
 
   // Takes ownership of a device's connection.
   void Adopt(Handoff handoff);
+
+  // Has the devices join their identities (Identities::Activate); returns when that is done.
+  void JoinIdentities();
 
   // Replaces the plan; returns when that is done.
   void SetPlan(std::shared_ptr<const Plan> plan);
@@ -158,6 +161,11 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   void ArmTimer();
   void Moderate();
   void RegisterAll(const Plan& before);
+  void RegisterBehind(Agent* agent);
+  Device* DeviceOf(Agent* agent, const IncomingRecord& incoming);
+  Device* NewBehind(Agent* agent, std::string_view id);
+  void ListensBehind(Agent* agent);
+  void ReportBehind();
   void Emit(const WillRecord& made);
 
   const WorkerOptions options_;
@@ -188,8 +196,10 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   uv_timer_t deadline_timer_;
   SweepTimer sweep_timer_{[this] { return Sweep(); }};
   uv_prepare_t before_poll_;
-  uint32_t clock_reads_ = 0;  // device reads since the clock was read
-  bool unread_ = false;       // a device has more to read than its share of this turn
+  uint32_t clock_reads_ = 0;     // device reads since the clock was read
+  std::string bridged_id_;       // scratch memory of DeviceOf
+  bool reports_behind_ = false;  // ReportBehind has something to report
+  bool unread_ = false;          // a device has more to read than its share of this turn
   WakeupModeration moderation_;
   Nap nap_;
   UrgentAgents urgent_{&nap_};

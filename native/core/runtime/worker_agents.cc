@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/record/odd_topic.h"
+#include "core/record/part.h"
 #include "core/runtime/worker.h"
 
 namespace seganet {
@@ -102,7 +104,9 @@ Admission Worker::OnConnect(Agent* agent, std::string_view id) {
   agent->device = device;
   device->stage = agent->stage();
   device->address = agent->address();
+  devices_.UpdateOwn(device);
   devices_.Count(device, now_.mono_us);
+  RegisterBehind(agent);
   counters_.Add(Counter::kDevicesConnected);
   presence_.Connected(device, agent->source());
   return Admission::kAccepted;
@@ -112,21 +116,24 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   if (!MayPublish(agent, incoming.topic)) {
     return {.verdict = RecordAnswer::Verdict::kNotAllowed};
   }
+  Device* const device = agent->bridge_rows ? DeviceOf(agent, incoming) : agent->device;
+  const uint8_t registered_class =
+      device->bridge == nullptr ? agent->registered_class : device->registered_class;
   Record record;
-  record.device = agent->device->id;
+  record.device = device->id;
   record.topic = incoming.topic;
   record.payload = incoming.payload;
   record.trace = incoming.trace;
   if (incoming.record_class != 0) {
     record.record_class = incoming.record_class;
-  } else if (agent->registered_class != 0) {
-    record.record_class = agent->registered_class;
+  } else if (registered_class != 0) {
+    record.record_class = registered_class;
   }
   record.flags = incoming.flags;
-  record.seq = agent->device->next_seq++;
+  record.seq = device->TakeSeq();
   record.ts_ms = now_.wall_ms;
   record.arrived_us = now_.mono_us;
-  agent->device->last_seen_us = now_.mono_us;
+  device->last_seen_us = now_.mono_us;
   agent->device->bucket.Pay(agent->rate(), now_.mono_us);
   counters_.Add(Counter::kRecordsReceived);
   const bool waits = !options_.acknowledge_at_once && incoming.handle != 0;
@@ -138,11 +145,62 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   agent->latest_class = passage.record_class;
   urgent_.OnRecord(agent, passage.record_class, now_.mono_us);
   record.record_class = passage.record_class;
-  shared_.exchange->CountRecord(agent->device->slot);
-  agent->device->CountRecord(agent->stage(), record.record_class, record.payload.size(),
-                             now_.mono_us);
+  shared_.exchange->CountRecord(device->slot);
+  device->CountRecord(agent->stage(), record.record_class, record.payload.size(), now_.mono_us);
   if (!passage.taken) return AnswerOf(passage.untaken, 0);
   return {.copies = (waits ? passage.copies : 0) + passage.deferred};
+}
+
+// Returns the row of the device that a bridge's message is of; the bridge's own if the message
+// names no device, or one that the bridge may not speak for.
+Device* Worker::DeviceOf(Agent* agent, const IncomingRecord& incoming) {
+  const BridgedDevice named =
+      agent->bridge_rows->DeviceOf(incoming.topic, incoming.payload, &bridged_id_);
+  std::string_view id = named.id;
+  if (id.empty()) return agent->device;
+  std::string with_part;
+  if (agent->source().parted) {
+    with_part = IdInPart(PartOf(agent->device_id()), id);
+    id = with_part;
+  }
+  if (id == agent->device_id()) return agent->device;
+  Device* device = DeviceTable::FindBehind(agent->device, id);
+  if (device == nullptr) device = NewBehind(agent, id);
+  const bool may = device != nullptr && (device->identity.speaks() ||
+                                         device->identity.Claim(agent->device_id(), now_.mono_us));
+  if (!may) {
+    counters_.Add(Counter::kNotSpokenFor);
+    if (device != nullptr) devices_.Uncount(device);
+    return agent->device;
+  }
+  device->identity->spoken_us.store(now_.mono_us, std::memory_order_relaxed);
+  if (device->prefix != named.prefix) device->prefix = named.prefix;
+  const bool appears = !device->counted;
+  devices_.Count(device, now_.mono_us);
+  if (appears && agent->listening()) presence_.Listening(device);
+  return device;
+}
+
+// Returns a row for a device that is new behind the agent's; null if it cannot have one.
+Device* Worker::NewBehind(Agent* agent, std::string_view id) {
+  if (id.size() > kMaxDeviceBytes || (!options_.odd_topics && IsOddTopic(id))) return nullptr;
+  Device* const device = devices_.GetBehind(agent->device, id, now_.mono_us);
+  if (device == nullptr) return nullptr;
+  device->stage = agent->stage();
+  device->address = agent->address();
+  const auto registered = pipeline_.plan().DevicesOf(agent->stage());
+  device->registered_class = registered == nullptr ? 0 : registered->Of(id);
+  return device;
+}
+
+// Reports that commands for devices behind bridges may be sent: once per turn, because a bridge may
+// subscribe many times and have thousands of devices.
+void Worker::ReportBehind() {
+  reports_behind_ = false;
+  devices_.ForEachBridge([this](const Device* bridge) {
+    if (std::exchange(bridge->behind->is_told, true)) return;
+    for (const auto& [id, device] : bridge->behind->devices) presence_.Listening(device.get());
+  });
 }
 
 // Runs a record that the gateway makes for a device, at the device's source: presence or a will.
@@ -165,7 +223,7 @@ void Worker::Emit(const WillRecord& made) {
     counters_.Add(Drop::kTooManyDevices, record.record_class);
     return;
   }
-  record.seq = device->next_seq++;
+  record.seq = device->TakeSeq();
   record.ts_ms = now.wall_ms;
   record.arrived_us = now.mono_us;
   pipeline_.Run(made.stage, record);
@@ -186,10 +244,25 @@ void Worker::Register(Agent* agent) {
   agent->settings = &plan.SettingsOf(agent->stage());
   agent->permissions = DevicePermissions::Of(agent->source().permissions, agent->device_id(),
                                              NameAt(agent->source(), agent->device_id()));
+  agent->bridge_rows = BridgeRows::Of(agent->source().bridges, agent->device_id());
+  if (agent->device != nullptr) RegisterBehind(agent);
   urgent_.OnRegistered(agent, now_.mono_us);
 }
 
-// Looks up devices again only for stages whose registrations or permissions have changed.
+// The same for the devices behind the agent's.
+void Worker::RegisterBehind(Agent* agent) {
+  if (agent->device->behind == nullptr) return;
+  if (agent->bridge_rows == nullptr) return devices_.DropBehind(agent->device);
+  const auto registered = pipeline_.plan().DevicesOf(agent->stage());
+  for (const auto& [id, device] : agent->device->behind->devices) {
+    device->stage = agent->stage();
+    device->address = agent->address();
+    device->registered_class = registered == nullptr ? 0 : registered->Of(id);
+  }
+  ListensBehind(agent);
+}
+
+// Looks up devices again only for stages whose registrations, permissions or bridges have changed.
 void Worker::RegisterAll(const Plan& before) {
   const Plan& plan = pipeline_.plan();
   std::unordered_map<uint32_t, bool> changed;  // by stage
@@ -198,7 +271,8 @@ void Worker::RegisterAll(const Plan& before) {
     const auto [it, is_new] = changed.try_emplace(stage);
     if (is_new) {
       it->second = before.DevicesOf(stage) != plan.DevicesOf(stage) ||
-                   before.SettingsOf(stage).permissions != plan.SettingsOf(stage).permissions;
+                   before.SettingsOf(stage).permissions != plan.SettingsOf(stage).permissions ||
+                   before.SettingsOf(stage).bridges != plan.SettingsOf(stage).bridges;
     }
     if (it->second) {
       Register(agent);
@@ -222,7 +296,17 @@ bool Worker::MaySubscribe(Agent* agent, std::string_view filter) {
 
 void Worker::OnControl(Agent* agent) { agent->device->bucket.Pay(agent->rate(), now_.mono_us); }
 
-void Worker::OnListening(Agent* agent) { presence_.Listening(agent->device); }
+void Worker::OnListening(Agent* agent) {
+  presence_.Listening(agent->device);
+  ListensBehind(agent);
+}
+
+// Commands for the devices behind the agent's may be sent.
+void Worker::ListensBehind(Agent* agent) {
+  if (agent->device->behind == nullptr) return;
+  agent->device->behind->is_told = false;
+  reports_behind_ = true;
+}
 
 MovedAgent Worker::TakeOut(Agent* agent) {
   agents_.erase(agent);

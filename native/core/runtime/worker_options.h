@@ -14,6 +14,7 @@
 #include "core/devices/coap_endpoint.h"
 #include "core/devices/desk/request_desk.h"
 #include "core/devices/device_events.h"
+#include "core/devices/identities.h"
 #include "core/devices/pending_commands.h"
 #include "core/loop/memory_share.h"
 #include "core/plan/windows.h"
@@ -46,7 +47,8 @@ struct DeskParcel;
 // Objects and callbacks that the workers of an engine share. They outlive the workers.
 struct WorkerShared {
   Budget* budget;
-  Doorbell* message_bell;             // rings when messages wait for JavaScript
+  Doorbell* message_bell;  // rings when messages wait for JavaScript
+  Identities* identities;
   std::atomic<int64_t>* devices;      // number of connected devices
   std::atomic<int64_t>* connections;  // number of open sockets
   Throttle* throttle;

@@ -51,6 +51,10 @@ const COUNTERS = {
     'topics_refused',
     'Publishes of MQTT 5 devices to topics that begin with $ or contain a control character.'
   ],
+  notSpokenFor: [
+    'not_spoken_for',
+    'Records that kept the id of their bridge because it cannot speak for the device that they name.'
+  ],
   eventsLost: ['events_lost', 'Device events lost because Node-RED was too slow.'],
   datagrams: ['datagrams_received', 'CoAP messages over UDP.'],
   datagramsCrossed: ['datagrams_crossed', 'Of these, passed to the worker that owns the device.'],
