@@ -2,6 +2,7 @@
 
 require('../native/node/needs-node');
 const { isLoopback } = require('./lib/base/loopback');
+const { parseBridges } = require('./lib/settings/bridges');
 const { parseCommandTopics } = require('./lib/settings/command-topics');
 const { parseDevices } = require('./lib/settings/device-classes');
 const { parsePermissions } = require('./lib/settings/permissions');
@@ -23,6 +24,7 @@ module.exports = function (RED) {
     RED.nodes.createNode(this, config);
     join(RED, this, config, schema, (values, host) => {
       const registered = parseDevices(values.devices, values.devicesJson);
+      const bridges = parseBridges(values.bridges);
       const permissions = parsePermissions(values.permissions, values.permissionsJson);
       const { presenceTopic, rate, burst, receiveMaximum, keepAliveMaxS, sessionExpiryMaxS } = values;
       if (Buffer.byteLength(presenceTopic) > MAX_TOPIC_BYTES) {
@@ -31,6 +33,7 @@ module.exports = function (RED) {
       const settings = {
         ...(registered.length > 0 && { devices: registered }),
         ...(permissions.length > 0 && { permissions }),
+        ...(bridges.length > 0 && { bridges }),
         ...(presenceTopic && { presenceTopic }),
         classProperty: values.classProperty,
         rate,
@@ -43,7 +46,7 @@ module.exports = function (RED) {
       const topics = parseCommandTopics(values.commandTopics);
       const parts = listenerParts(RED, this, values, 'mqtt', settings);
       if (topics.length > 0) this.on('close', host.commands.mapTopics(topics));
-      return { kind: 'source', ...parts, shown };
+      return { kind: 'source', ...parts, shown: bridges.length > 0 ? shownWithComplaint(this) : shown };
     });
   }
 
@@ -62,6 +65,30 @@ function warnOfOlder(node, config, { host, login }) {
     `On ${host}, any client that reaches the port can pose as any device, as in the version that created this flow. ` +
       'Open the node, choose a login or confirm that there is none, and deploy.'
   );
+}
+
+/**
+ * Also warns, once, that a bridge names a device that it cannot speak for.
+ * @param {import('node-red').Node} node
+ * @returns {typeof shown}
+ */
+function shownWithComplaint(node) {
+  /** @type {number | null} */
+  let before = null;
+  let isTold = false;
+  return (rates, stats, member) => {
+    const refused = stats.counters.notSpokenFor;
+    before ??= refused;
+    if (refused !== before && !isTold) {
+      isTold = true;
+      node.warn(
+        'A bridge names devices that it cannot speak for, so their records keep the id of the bridge: such a device ' +
+          'has a connection or a login of its own, is behind another bridge, has an id that is no device id, or is one ' +
+          'too many. Restrict the topics in "Devices behind a bridge". The counter notSpokenFor has the number of records.'
+      );
+    }
+    return shown(rates, stats, member);
+  };
 }
 
 /** @type {NonNullable<import('./lib/engine/member').Stage['shown']>} */

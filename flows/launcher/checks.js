@@ -8,6 +8,7 @@ const fs = require('fs');
 const net = require('net');
 const path = require('path');
 const { isLoopback } = require('../../nodes/lib/base/loopback');
+const { parseBridges } = require('../../nodes/lib/settings/bridges');
 const { parseBrokerUrl } = require('../../nodes/lib/settings/broker-url');
 const { parsePermissions } = require('../../nodes/lib/settings/permissions');
 const { parseRules } = require('../../nodes/lib/settings/rules');
@@ -116,6 +117,12 @@ function permissions(value) {
   return JSON.stringify(reported(() => parsePermissions([], value)));
 }
 
+/** The devices behind bridges. @type {Check} */
+function bridges(value) {
+  reported(() => parseBridges(value));
+  return value;
+}
+
 /**
  * What another part says as a sentence of its own.
  * @template T @param {() => T} read @returns {T}
@@ -187,6 +194,7 @@ module.exports = {
   sessions,
   paths,
   permissions,
+  bridges,
   uplinkUrl,
   file,
   rules,

@@ -35,6 +35,7 @@ const FORMS = {
   template: checks.topicTemplate,
   rules: checks.rules,
   permissions: checks.permissions,
+  bridges: checks.bridges,
   text: checks.text
 };
 

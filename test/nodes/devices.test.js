@@ -92,6 +92,7 @@ describe('connection without a login', () => {
     [{ wsPath: 'mqtt' }, /a path such as/],
     [{ allowAnonymous: 'perhaps' }, /must be yes or no/],
     [{ presenceTopic: 'a/#' }, /without \+ and #/],
+    [{ bridges: 'zigbee2mqtt=zigbee2mqtt/+' }, /Devices behind a bridge: .* one whole level/],
     [{ permissions: [{ device: '', publish: [] }] }, /Permission 1 has no device/],
     [{ permissions: [{ device: 'a', publish: ['x#'] }] }, /topic filter "x#"/],
     [{ permissionsJson: '{' }, /not valid JSON/],
@@ -126,6 +127,30 @@ test('does not listen where a tenant in a container would reach it', async () =>
   } finally {
     delete process.env.SEGANET_TENANTS;
   }
+});
+
+test('passes devices behind a bridge to the stage, and warns once of those it cannot speak for', async () => {
+  await start({ bridges: 'z2m=zigbee2mqtt/{device}/#, gw*=payload.mac' });
+  expect(source().bridges).toEqual([
+    { device: 'z2m', topic: 'zigbee2mqtt/{device}/#' },
+    { device: 'gw*', member: '$.mac' }
+  ]);
+  const stats = engines[0].stats.bind(engines[0]);
+  let notSpokenFor = 5;
+  let looks = 0;
+  engines[0].stats = () => {
+    looks++;
+    return { ...stats(), counters: { notSpokenFor } };
+  };
+  const told = () => warnings().filter((text) => text.includes('it cannot speak for'));
+  await until(() => looks > 1, 'a status');
+  expect(told()).toEqual([]);
+  notSpokenFor = 6;
+  await until(() => told().length > 0, 'the warning');
+  const then = looks;
+  notSpokenFor = 7;
+  await until(() => looks > then + 1, 'another status');
+  expect(told()).toHaveLength(1);
 });
 
 test('passes settings to the stage', async () => {

@@ -15,8 +15,9 @@ jest.setTimeout(60000);
 
 const GATEWAY = 'site-9';
 /** As docs/use/devices.md has them. */
-const TOPICS =
-  'shelly*={device}/{rest}, tasmota_*=cmnd/{device}/{rest}, greenhouse={device}/{rest}, zigbee2mqtt=zigbee2mqtt/{rest}';
+const TOPICS = 'shelly*={device}/{rest}, tasmota_*=cmnd/{device}/{rest}, greenhouse={device}/{rest}';
+const BRIDGES = 'zigbee2mqtt=zigbee2mqtt/{device}/#, chirpstack=application/+/device/{device}/#';
+const FIELD = 'application/17c82e96-be03-4f38-aef3-f83d48582d97/device/70b3d57ed0067a12';
 
 describe('a device of the market', () => {
   /** @type {import('../../bench/harness/cloud').Cloud} */
@@ -31,7 +32,7 @@ describe('a device of the market', () => {
   const reports = {};
   beforeAll(async () => {
     cloud = await startCloud();
-    const env = { SEGANET_COMMANDS: 'on', SEGANET_COMMAND_TOPICS: TOPICS };
+    const env = { SEGANET_COMMANDS: 'on', SEGANET_COMMAND_TOPICS: TOPICS, SEGANET_BRIDGES: BRIDGES };
     gateway = await startGateway(cloud, { gatewayId: GATEWAY, env });
     await cloud.waitForClient(new RegExp(`^${GATEWAY}-cmd$`));
     operator = await mqtt.connectAsync(`mqtt://127.0.0.1:${cloud.plainPort}`, { clientId: 'operator' });
@@ -81,29 +82,70 @@ describe('a device of the market', () => {
     },
     {
       name: 'zigbee2mqtt',
+      id: 'hall thermometer',
       record: { t: 'zigbee2mqtt/hall thermometer', p: { temperature: 21.5, linkquality: 112 } },
-      command: ['desk lamp/set', '{"state":"ON"}'],
-      heard: 'zigbee2mqtt/desk lamp/set',
-      answer: { t: 'zigbee2mqtt/desk lamp', p: { state: 'ON' } }
+      command: ['set', '{"temperature_calibration":1}'],
+      heard: 'zigbee2mqtt/hall thermometer/set',
+      answer: { t: 'zigbee2mqtt/hall thermometer', p: { temperature_calibration: 1 } }
+    },
+    {
+      name: 'chirpstack',
+      id: '70b3d57ed0067a12',
+      record: { t: `${FIELD}/event/up`, p: { object: { moisture: 31.5 }, fCnt: 42 } },
+      command: ['command/down', '{"devEui":"70b3d57ed0067a12","confirmed":true,"fPort":10,"data":"AQ=="}'],
+      heard: `${FIELD}/command/down`,
+      answer: { t: `${FIELD}/event/txack`, p: { fCntDown: 7 } }
     }
-  ])('$name: a record, and a command with its answer', async ({ name, record, command, heard, answer }) => {
-    const device = await /** @type {any} */ (market)[name]({
-      url: gateway.url
+  ])(
+    '$name: a record, and a command with its answer',
+    async ({ name, id, record, command, heard, answer }) => {
+      const device = await /** @type {any} */ (market)[name]({ url: gateway.url });
+      const own = id ?? device.id;
+      try {
+        const from =
+          (/** @type {string} */ topic) =>
+          (/** @type {any} */ { d, t }) =>
+            d === own && t === topic;
+        await device.report();
+        expect(await receiver.record(from(record.t), 20000)).toMatchObject({ d: own, ...record });
+        receiver.clear();
+        const [rest, payload] = command;
+        await operator.publishAsync(`cmd/${GATEWAY}/${own}/${rest}`, payload, { qos: 1 });
+        expect(await receiver.record(from(answer.t), 20000)).toMatchObject({ d: own, ...answer });
+        expect(device.heard).toContain(heard);
+        await eventually(() => reports[own]?.includes('taken'), { timeoutMs: 20000, what: 'the report' });
+      } finally {
+        await device.end();
+      }
+    }
+  );
+
+  test('a command waits for a device behind a bridge until the device and the bridge are there', async () => {
+    const reach = (/** @type {number} */ times) =>
+      eventually(() => reports['desk lamp']?.filter((status) => status === 'taken').length === times, {
+        timeoutMs: 20000,
+        what: `command ${times}`
+      });
+    const on = () => operator.publishAsync(`cmd/${GATEWAY}/desk lamp/set`, '{"state":"ON"}', { qos: 1 });
+    const first = await market.zigbee2mqtt({ url: gateway.url });
+    await on();
+    await eventually(() => reports['desk lamp']?.includes('queued'), { what: 'that it waits' });
+    expect(first.heard).not.toContain('zigbee2mqtt/desk lamp/set');
+    await first.publish('zigbee2mqtt/desk lamp', '{"state":"OFF"}');
+    await reach(1);
+    expect(first.heard).toContain('zigbee2mqtt/desk lamp/set');
+    await first.end();
+    await on();
+    await eventually(() => reports['desk lamp'].filter((status) => status === 'queued').length === 2, {
+      what: 'that it waits again'
     });
+    // Now the gateway knows where the device is.
+    const second = await market.zigbee2mqtt({ url: gateway.url });
     try {
-      const from =
-        (/** @type {string} */ topic) =>
-        (/** @type {any} */ { d, t }) =>
-          d === device.id && t === topic;
-      await device.report();
-      expect(await receiver.record(from(record.t), 20000)).toMatchObject({ d: device.id, ...record });
-      const [rest, payload] = command;
-      await operator.publishAsync(`cmd/${GATEWAY}/${device.id}/${rest}`, payload, { qos: 1 });
-      expect(await receiver.record(from(answer.t), 20000)).toMatchObject({ d: device.id, ...answer });
-      expect(device.heard).toContain(heard);
-      await eventually(() => reports[device.id]?.includes('taken'), { timeoutMs: 20000, what: 'the report' });
+      await reach(2);
+      expect(second.heard).toContain('zigbee2mqtt/desk lamp/set');
     } finally {
-      await device.end();
+      await second.end();
     }
   });
 });

@@ -18,17 +18,18 @@ class DeviceTopics {
 
   /**
    * @param {Pick<import('./command').Command, 'device' | 'topic'>} command
-   * @returns {string} the topic to send it to: its own, unless it has the form of ours and a rule matches the device
+   * @returns {string | null} the topic that the first rule gives it; null: it does not have the form of ours, or no rule
+   *   matches the device
    */
   of({ device, topic }) {
     const rest = restOf({ device, topic });
-    if (this.#rules.size === 0 || rest === '' || topic !== deviceTopic(device, rest)) return topic;
+    if (this.#rules.size === 0 || rest === '' || topic !== deviceTopic(device, rest)) return null;
     for (const rules of this.#rules) {
       const rule = rules.find(({ pattern }) => matchesGlob(pattern, device));
       // As functions, because a name may contain what replaceAll() gives a meaning.
       if (rule) return rule.template.replaceAll('{device}', () => device).replaceAll('{rest}', () => rest);
     }
-    return topic;
+    return null;
   }
 }
 

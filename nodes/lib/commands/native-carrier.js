@@ -36,9 +36,9 @@ class NativeCarrier {
   /**
    * @param {CommandEngine} engine
    * @param {number} timeoutMs for the device's acknowledgement
-   * @param {(command: import('./command').Command) => string} [topicOf] returns the topic for the device
+   * @param {(command: import('./command').Command) => string | null} [topicOf] returns the device's own topic, null = none
    */
-  constructor(engine, timeoutMs, topicOf = ({ topic }) => topic) {
+  constructor(engine, timeoutMs, topicOf = () => null) {
     this.#engine = engine;
     this.#timeoutMs = timeoutMs;
     this.#topicOf = topicOf;
@@ -54,8 +54,10 @@ class NativeCarrier {
     const { device, payload, qos } = command;
     if (!this.#engine.command) return done(OUTCOMES[1]);
     const ticket = this.#ticket();
-    const topic = this.#topicOf(command);
-    const answer = ANSWERS[this.#engine.command(ticket, device, topic, payload, qos, this.#timeoutMs)];
+    const own = this.#topicOf(command);
+    const topic = own ?? command.topic;
+    const result = this.#engine.command(ticket, device, topic, payload, qos, this.#timeoutMs, own !== null);
+    const answer = ANSWERS[result];
     if (answer) return done(answer);
     this.#out.set(ticket, done);
   }

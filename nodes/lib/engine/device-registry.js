@@ -17,6 +17,7 @@
  * @property {number} ratePerS
  * @property {number} silentMs since its last packet, -1 = unknown
  * @property {string} address
+ * @property {string} bridge id of the bridge that it is behind, '' = none
  * @property {number} worker -1: none
  *
  * What JavaScript knows about a device. The engine adds the rest if it has records of the device.
@@ -38,6 +39,7 @@ const NOTHING = {
   ratePerS: 0,
   silentMs: -1,
   address: '',
+  bridge: '',
   worker: -1
 };
 

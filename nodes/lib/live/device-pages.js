@@ -139,8 +139,8 @@ class DevicePages {
 }
 
 /** @param {Agent} row @param {string} q */
-function isMatch({ device, name, node, protocol }, q) {
-  return [device, name, node, protocol].some((text) => text.toLowerCase().includes(q));
+function isMatch({ device, name, node, protocol, bridge }, q) {
+  return [device, name, node, protocol, bridge].some((text) => text.toLowerCase().includes(q));
 }
 
 /**

@@ -44,6 +44,14 @@ const rows = /** @type {const} */ ({
     shown: '`cmd/{device}/{rest}`',
     help: 'Topics at which devices take commands: `DEVICES=TOPIC`, comma-separated, such as `tasmota_*=cmnd/{device}/{rest}`.'
   },
+  bridges: {
+    type: 'text',
+    form: 'bridges',
+    default: '',
+    variable: 'SEGANET_BRIDGES',
+    shown: 'none',
+    help: 'Clients that speak for many devices: `BRIDGE=TOPIC`, such as `zigbee2mqtt=zigbee2mqtt/{device}/#`.'
+  },
   classProperty: {
     type: 'text',
     default: 'priority',

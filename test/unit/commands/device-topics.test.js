@@ -15,10 +15,10 @@ test.each([
   ['tasmota_A1', 'cmd/tasmota_A1/POWER', 'cmnd/tasmota_A1/POWER'],
   ['shellyplus1-08', 'cmd/shellyplus1-08/rpc', 'shellyplus1-08/rpc'],
   ['zigbee', 'cmd/zigbee/lamp/set', 'zigbee2mqtt/lamp/set'],
-  ['pump', 'cmd/pump/start', 'cmd/pump/start'],
+  ['pump', 'cmd/pump/start', null],
   // A flow that names the whole topic means it.
-  ['tasmota_A1', 'cmnd/tasmota_A1/POWER', 'cmnd/tasmota_A1/POWER'],
-  ['tasmota_A1', 'cmd/tasmota_A1', 'cmd/tasmota_A1'],
+  ['tasmota_A1', 'cmnd/tasmota_A1/POWER', null],
+  ['tasmota_A1', 'cmd/tasmota_A1', null],
   // What replaceAll() would take for a pattern.
   ['tasmota_$&', "cmd/tasmota_$&/$'", "cmnd/tasmota_$&/$'"]
 ])('gives a command for %s at %s to %s', (device, topic, own) => {

@@ -122,7 +122,7 @@ export class Devices {
       count(row.records),
       visible(row.name || row.node),
       { text: t(`devices.${name}`), state },
-      visible(row.address)
+      row.bridge ? t('devices.via', { bridge: visible(row.bridge) }) : visible(row.address)
     ];
   }
 }
