@@ -7,7 +7,8 @@
 // With a rate of 0, the devices stay silent; with -1, each sends as soon as it gets an answer. By
 // default every 20th message of a device is an alarm (class 1). With URGENT=N in the environment,
 // the first N devices send alarms only, and the others none. It prints how long alarms took from
-// the device's send to the cloud.
+// the device's send to the cloud. With BEHIND=N, each connection is a bridge that speaks for N
+// devices in turn; 0 = the source has a bridge, but none of these connections is one.
 #include <arpa/inet.h>
 #include <malloc.h>
 #include <netinet/in.h>
@@ -97,6 +98,7 @@ struct Client {
   int fd = -1;
   std::string id;
   size_t alarm_every = kAlarmEvery;  // 0 = never
+  size_t behind = 0;                 // devices behind it
   uint32_t sent = 0;
   uint32_t acknowledged = 0;
 };
@@ -137,14 +139,16 @@ void Publish(Client* device, size_t n, std::string* buffer) {
   for (size_t i = 0; i < n; ++i) {
     const uint32_t number = ++device->sent;
     const bool alarm = device->alarm_every != 0 && number % device->alarm_every == 0;
-    const size_t topic_bytes = 2 + device->id.size() + (alarm ? 6 : 2);
+    std::string id = device->id;
+    if (device->behind > 0) id.append("/").append(std::to_string(number % device->behind));
+    const size_t topic_bytes = 2 + id.size() + (alarm ? 6 : 2);
     const size_t body = 2 + topic_bytes + 2 + kPayloadBytes;
     buffer->push_back(0x32);
     buffer->push_back(static_cast<char>((body & 0x7F) | 0x80));
     buffer->push_back(static_cast<char>(body >> 7));
     buffer->push_back(0);
     buffer->push_back(static_cast<char>(topic_bytes));
-    buffer->append("d/").append(device->id).append(alarm ? "/alarm" : "/t");
+    buffer->append("d/").append(id).append(alarm ? "/alarm" : "/t");
     const uint32_t packet_id = number % 65535 + 1;
     buffer->push_back(static_cast<char>(packet_id >> 8));
     buffer->push_back(static_cast<char>(packet_id & 0xFF));
@@ -202,6 +206,9 @@ std::vector<StageSpec> PlanSpecs() {
   plan[1].id = kPriority;
   plan[1].kind = StageKind::kPriority;
   plan[1].rules = {{"d/+/alarm", "", 1}, {"d/+/high", "", 2}, {"d/+/bulk", "", 4}};
+  if (const char* behind = std::getenv("BEHIND")) {
+    plan[0].source.bridges = {{std::atoi(behind) > 0 ? "*" : "none", "d/+/{device}/#", ""}};
+  }
   plan[1].default_class = 3;
   plan[1].next = {kBatch};
   plan[2].id = kBatch;
@@ -265,6 +272,9 @@ int main(int argc, char** argv) {
     const double rss = RssKb();
     const auto heap = static_cast<double>(mallinfo2().uordblks);
     while (devices.size() < count) devices.push_back(Connect(port, devices.size()));
+    if (const char* behind = std::getenv("BEHIND")) {
+      for (Client& device : devices) device.behind = static_cast<size_t>(std::atoi(behind));
+    }
     if (const char* urgent = std::getenv("URGENT")) {
       const auto alarms = static_cast<size_t>(std::atoi(urgent));
       for (size_t i = 0; i < count; ++i) devices[i].alarm_every = i < alarms ? 1 : 0;
