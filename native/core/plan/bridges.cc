@@ -11,17 +11,17 @@
 namespace seganet {
 namespace {
 
-constexpr std::string_view kPlaceholder = "{device}";
+constexpr std::string_view kDeviceLevel = "{device}";
 
 // Returns the filter with + for {device}, whose level it puts into `*level`; empty if {device} is
 // not exactly one whole level.
 std::string FilterOf(std::string_view topic, size_t* level) {
-  const size_t at = topic.find(kPlaceholder);
-  if (at == std::string_view::npos || topic.find(kPlaceholder, at + 1) != std::string_view::npos) {
+  const size_t at = topic.find(kDeviceLevel);
+  if (at == std::string_view::npos || topic.find(kDeviceLevel, at + 1) != std::string_view::npos) {
     return {};
   }
   const std::string_view before = topic.substr(0, at);
-  const std::string_view after = topic.substr(at + kPlaceholder.size());
+  const std::string_view after = topic.substr(at + kDeviceLevel.size());
   if (!(before.empty() || before.back() == '/') || !(after.empty() || after.front() == '/')) {
     return {};
   }

@@ -121,6 +121,8 @@ class EngineBridge : public test::EngineTest {
 
   // A connection whose id is proven, at a source without bridges.
   DeviceClient Proven(const std::string& device) {
+    uint16_t port = 0;
+    EXPECT_TRUE(engine_.Listen(kProven, {.transport = Transport::kStreams}, &port).ok());
     int fd = -1;
     EXPECT_TRUE(engine_.OpenStream(kProven, {.address = "tls", .device = device}, &fd).ok());
     return DeviceClient(DeviceClient::FromFd{fd});
