@@ -13,10 +13,10 @@ namespace {
 // device.
 std::string TopicOf(const Command& command, const SourceSettings& source, const Device& row) {
   if (command.own_topic) return command.topic;
-  if (row.bridge != nullptr && !row.prefix.empty()) {
+  if (row.place != nullptr && !row.place->prefix.empty()) {
     const std::string own = "cmd/" + command.device + "/";
     if (command.topic.starts_with(own)) {
-      return row.prefix + "/" + command.topic.substr(own.size());
+      return row.place->prefix + "/" + command.topic.substr(own.size());
     }
   }
   return CommandTopicFor(NameAt(source, command.device), command.topic, command.device);

@@ -16,10 +16,9 @@ AgentInfo Describe(const Device& device, uint32_t worker, int64_t now_us) {
   info.worker = worker;
   info.connected = device.counted;
   info.listening = device.agent != nullptr ? device.agent->listening() : device.observing;
-  if (device.bridge != nullptr) {
-    info.bridge = device.bridge->id;
-    info.listening =
-        device.counted && device.bridge->agent != nullptr && device.bridge->agent->listening();
+  if (const Device* const bridge = device.bridge(); bridge != nullptr) {
+    info.bridge = bridge->id;
+    info.listening = device.counted && bridge->agent != nullptr && bridge->agent->listening();
   }
   info.record_class = device.latest_class;
   info.records = device.records;

@@ -106,7 +106,7 @@ Device* DeviceTable::GetBehind(Device* bridge, std::string_view id, int64_t now_
   device->id = id;
   device->slot = bridge->slot;
   device->last_seen_us = now_us;
-  device->bridge = bridge;
+  device->place = std::make_unique<Device::Place>(Device::Place{bridge, {}});
   device->identity = IdentityRef(identities_, id, 0, behind.speaker);
   ++behind_;
   const std::string_view key = device->id;

@@ -60,14 +60,18 @@ struct Device {
   uint8_t registered_class = 0;
   uint32_t far_end_hash = 0;
   std::unique_ptr<const DevicePermissions> permissions;
-  // If the engine has bridges (Identities): what other rows of this id share, the bridge that this
-  // row is behind, the topic of the latest record from the bridge up to the level with the id, and
-  // the devices behind this one.
+  // If the engine has bridges (Identities): what all rows of this id share, where this row is
+  // behind a bridge, and the devices behind this one.
+  struct Place {
+    Device* bridge;      // its row
+    std::string prefix;  // topic of the latest record up to the level with the id
+  };
   IdentityRef identity;
-  Device* bridge = nullptr;
-  std::string prefix;
+  std::unique_ptr<Place> place;
   std::unique_ptr<DevicesBehind> behind;
 
+  // Returns the bridge that this row is behind; null = none.
+  Device* bridge() const { return place == nullptr ? nullptr : place->bridge; }
   // Returns the number of the next record.
   uint32_t TakeSeq() {
     return identity ? identity->next_seq.fetch_add(1, std::memory_order_relaxed) : next_seq++;

@@ -9,6 +9,7 @@ Identity* Identities::Join(std::string_view id, uint32_t next_seq) {
   const auto [it, is_new] = by_id_.try_emplace(std::string(id));
   Identity& identity = it->second;
   if (is_new) identity.next_seq.store(std::max(next_seq, first_seq_), std::memory_order_relaxed);
+  identity.owner = this;
   identity.id = &it->first;
   ++identity.rows;
   return &identity;

@@ -16,6 +16,8 @@
 
 namespace seganet {
 
+class Identities;
+
 // What the rows of one id share. The members above the line may be used by any thread.
 struct Identity {
   std::atomic<uint32_t> next_seq{0};
@@ -24,7 +26,8 @@ struct Identity {
   // When that bridge spoke for it last; kEnded = its connection has ended since.
   static constexpr int64_t kEnded = 0;
   std::atomic<int64_t> spoken_us{kEnded};
-  // ---- guarded by Identities ----
+  Identities* owner = nullptr;
+  // ---- guarded by the owner ----
   const std::string* id = nullptr;
   bool own = false;    // it has a connection, an observation or a proof of its own
   std::string bridge;  // device id of `speaker`
@@ -77,13 +80,12 @@ class IdentityRef {
   IdentityRef() = default;
   // `speaker` 0: a row of the device itself. `identities` outlives this.
   IdentityRef(Identities* identities, std::string_view id, uint32_t next_seq, uint32_t speaker)
-      : identities_(identities), identity_(identities->Join(id, next_seq)), speaker_(speaker) {}
+      : identity_(identities->Join(id, next_seq)), speaker_(speaker) {}
   ~IdentityRef() {
-    if (identity_ != nullptr) identities_->Leave(identity_, speaker_);
+    if (identity_ != nullptr) identity_->owner->Leave(identity_, speaker_);
   }
   IdentityRef(const IdentityRef&) = delete;
   IdentityRef& operator=(IdentityRef&& other) noexcept {
-    std::swap(identities_, other.identities_);
     std::swap(identity_, other.identity_);
     std::swap(speaker_, other.speaker_);
     return *this;
@@ -96,11 +98,10 @@ class IdentityRef {
   bool speaks() const { return identity_->speaker.load(std::memory_order_relaxed) == speaker_; }
   // Identities::Claim, for the row of a bridge.
   bool Claim(std::string_view bridge, int64_t now_us) {
-    return identities_->Claim(identity_, speaker_, bridge, now_us);
+    return identity_->owner->Claim(identity_, speaker_, bridge, now_us);
   }
 
  private:
-  Identities* identities_ = nullptr;
   Identity* identity_ = nullptr;
   uint32_t speaker_ = 0;
 };

@@ -118,7 +118,7 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   }
   Device* const device = agent->bridge_rows ? DeviceOf(agent, incoming) : agent->device;
   const uint8_t registered_class =
-      device->bridge == nullptr ? agent->registered_class : device->registered_class;
+      device->place == nullptr ? agent->registered_class : device->registered_class;
   Record record;
   record.device = device->id;
   record.topic = incoming.topic;
@@ -174,7 +174,8 @@ Device* Worker::DeviceOf(Agent* agent, const IncomingRecord& incoming) {
     return agent->device;
   }
   device->identity->spoken_us.store(now_.mono_us, std::memory_order_relaxed);
-  if (device->prefix != named.prefix) device->prefix = named.prefix;
+  std::string& prefix = device->place->prefix;
+  if (prefix != named.prefix) prefix = named.prefix;
   const bool appears = !device->counted;
   devices_.Count(device, now_.mono_us);
   if (appears && agent->listening()) presence_.Listening(device);
