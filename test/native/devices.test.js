@@ -147,6 +147,45 @@ test('delivers commands to devices that listen, and reports the others', async (
   ]);
 });
 
+test('serves devices behind a bridge, and refuses rows that are none', async () => {
+  /** @param {unknown} bridges */
+  const planWith = (bridges) => {
+    const plan = usualPlan();
+    Object.assign(/** @type {object} */ (plan.stages.find(({ kind }) => kind === 'source')), { bridges });
+    return plan;
+  };
+  for (const [rows, reason] of /** @type {[unknown, RegExp][]} */ ([
+    ['z2m', /bridges must be an array/],
+    [[1], /bridge must be an object/],
+    [[{ topic: '{device}' }], /device must be a string/],
+    [[{ device: 'b' }], /bridge 1: it needs either a topic or a member/],
+    [[{ device: 'b', topic: 'a/{device}x' }], /one whole level is \{device\}/],
+    [[{ device: 'b', member: '$.' }], /bridge 1: member: column 3/],
+    [[{ device: 'b', topic: `{device}/${'x'.repeat(1016)}` }], /topic must be at most 1024 bytes/],
+    [Array(65).fill({ device: 'b', topic: '{device}' }), /bridges: more than 64/]
+  ])) {
+    expect(() => engine.applyPlan(planWith(rows))).toThrow(reason);
+  }
+  engine.applyPlan(planWith([{ device: 'b', topic: 'x/{device}/#' }]));
+  const { client } = await connected({ clientId: 'b' });
+  /** @type {string[]} */
+  const got = [];
+  client.on('message', (topic) => got.push(topic));
+  await client.subscribeAsync('#', { qos: 1 });
+  await client.publishAsync('x/lamp', '1', { qos: 1 });
+  await client.publishAsync('x/b', '2', { qos: 1 });
+  expect(engine.agents('', 10)).toEqual([
+    expect.objectContaining({ device: 'b', bridge: '', records: 1 }),
+    expect.objectContaining({ device: 'lamp', bridge: 'b', records: 1, connected: true, listening: true })
+  ]);
+  const payload = Buffer.from('on');
+  engine.command(1, 'lamp', 'cmd/lamp/set', payload, 1, 1000);
+  expect(await until(() => pair(engine.takeCommandResults()), 'an end')).toEqual([1, CommandEnd.TAKEN]);
+  engine.command(2, 'lamp', 'cmd/lamp/set', payload, 1, 1000, true);
+  expect(await until(() => pair(engine.takeCommandResults()), 'an end')).toEqual([2, CommandEnd.TAKEN]);
+  expect(got).toEqual(['x/lamp/set', 'cmd/lamp/set']);
+});
+
 test('pages agents() by id', async () => {
   for (const clientId of ['b', 'a', 'c']) await connected({ clientId });
   expect(engine.agents('', 2).map(({ device: id }) => id)).toEqual(['a', 'b']);

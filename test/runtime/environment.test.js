@@ -231,7 +231,8 @@ describe('devices', () => {
       /^SEGANET_DEVICE_PASSWORD_FILE names .* which contains no user, so no device could log in/
     ],
     [{ SEGANET_DEVICE_ALLOW_ANONYMOUS: 'perhaps' }, /must be yes or no/],
-    [{ SEGANET_DEVICE_PERMISSIONS: '[{"device":"a","publish":["a#"]}]' }, /topic filter "a#"/]
+    [{ SEGANET_DEVICE_PERMISSIONS: '[{"device":"a","publish":["a#"]}]' }, /topic filter "a#"/],
+    [{ SEGANET_BRIDGES: 'zigbee2mqtt=zigbee2mqtt/+' }, /^SEGANET_BRIDGES cannot be used: .* one whole level/]
   ])('refuses %j', (env, reason) => {
     expect(problems(env)).toMatch(reason);
   });

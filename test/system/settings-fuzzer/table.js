@@ -43,6 +43,7 @@ function badSettings(folder) {
     { SEGANET_DEVICE_ALLOW_ANONYMOUS: 'maybe' },
     { SEGANET_DEVICE_PERMISSIONS: '{"device":"*"}' },
     { SEGANET_DEVICE_PERMISSIONS: '[{"device":"*","publish":["a/#/b"]}]' },
+    { SEGANET_BRIDGES: 'zigbee2mqtt=zigbee2mqtt/+' },
     { SEGANET_UPLINK_URL: '' },
     { SEGANET_UPLINK_URL: 'broker.example.com' },
     { SEGANET_UPLINK_URL: 'mqtt://broker.example.com' },

@@ -17,6 +17,7 @@ const agent = (device, more = {}) => ({
   ratePerS: 1,
   silentMs: 10,
   address: '',
+  bridge: '',
   worker: 0,
   ...more
 });
