@@ -143,6 +143,8 @@ describe('the example', () => {
       await examples.command('edge-1.pump', 'Motor/Setpoint', '-42');
       await examples.record('edge-1.pump', data, (p) => p['Motor/Setpoint'] === -42);
       expect(edge.heard).toContain('DCMD Motor/Setpoint 3 4294967254');
+      await examples.command('edge-1', 'Cabinet', '12.5');
+      await eventually(() => edge.heard.includes('NCMD Cabinet 10 12.5'), { what: 'NCMD' });
       expect(edge.heard.join()).not.toContain('Rebirth');
 
       // A number that is skipped is a message that was lost: the births come again, the next data is read.
