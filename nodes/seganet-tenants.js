@@ -104,6 +104,8 @@ module.exports = function (RED) {
         front: tenantsFront(host, made, own)
       });
       removeView = addView(operator);
+      // "seganet-tenants why" asks through the gateway's socket.
+      Object.assign(this, { why: (/** @type {string} */ tenant) => operator.why(tenant) });
       const stage = {
         ...thresholds({ mode: 'envelope', ...batch }, host.gatewayId),
         format: 'ndjson',

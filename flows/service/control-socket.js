@@ -3,6 +3,7 @@
 // works without an editor and needs no password, because only the gateway's user and root can open it.
 //
 //   GET /status                          the state as JSON
+//   GET /why/<name>                      { answers }: why records of <name> wait, from each node that knows names
 //   GET /engines                         [{ engine, directory }]: the engines whose databases can be copied
 //   GET /engines/<id>/log.db             a copy of the log with all that was stored before the request
 //   GET /engines/<id>/commands.db        the same of the stored commands; 204 = there are none
@@ -17,6 +18,8 @@ const SOCKET = 'gateway.sock';
 /** Longest path of a Unix socket, bytes. */
 const MAX_PATH = 107;
 const COPY = /^backup-[0-9a-f]{12}\.db(-journal|-wal|-shm)?$/;
+/** Longest name that /why takes. */
+const MAX_NAME = 64;
 /** Space that must stay free beside a copy. */
 const HEADROOM_BYTES = 16 << 20;
 /** A client may ask for the next database before the connection of the last one has closed. */
@@ -37,6 +40,7 @@ class ControlSocket {
   #file;
   #state;
   #engines;
+  #why;
   #report;
   /** @type {http.Server | null} */
   #server;
@@ -48,12 +52,14 @@ class ControlSocket {
    * @param {string} parts.home
    * @param {() => object} parts.state
    * @param {() => Copied[]} parts.engines
+   * @param {(name: string) => Promise<object[]>} parts.why
    * @param {(sentence: string) => void} parts.report
    */
-  constructor({ home, state, engines, report }) {
+  constructor({ home, state, engines, why, report }) {
     this.#file = socketIn(home);
     this.#state = state;
     this.#engines = engines;
+    this.#why = why;
     this.#report = report;
     this.#server = null;
     this.#copying = null;
@@ -103,6 +109,8 @@ class ControlSocket {
       const [, what = '', id = '', name = ''] = (request.url ?? '').split('/').map(decodeURIComponent);
       if (request.method !== 'GET') return answer(response, 405, { error: 'Only GET is allowed.' });
       if (what === 'status' && id === '') return answer(response, 200, this.#state());
+      if (what === 'why' && id !== '' && id.length <= MAX_NAME)
+        return answer(response, 200, { answers: await this.#why(id) });
       if (what === 'engines' && id === '') {
         const rows = this.#engines().map((each) => ({ engine: each.id, directory: each.directory }));
         return answer(response, 200, rows);

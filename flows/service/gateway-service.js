@@ -54,6 +54,7 @@ class GatewayService {
       home: this.#home,
       state: () => this.state(),
       engines: () => this.#copied(),
+      why: (name) => this.#why(name),
       report: this.#report
     });
     await this.#control.open();
@@ -116,6 +117,19 @@ class GatewayService {
       engines.some(({ running }) => running) &&
       (listeners.length === 0 || listeners.some(({ fill }) => fill !== 'red'));
     return isServing || this.#hasEditor;
+  }
+
+  /**
+   * Asks each node that has a method why().
+   * @param {string} about
+   * @returns {Promise<object[]>}
+   */
+  #why(about) {
+    const nodes = this.#isStarted ? ownNodes(this.#RED) : [];
+    const able = nodes.filter(({ node }) => typeof node?.why === 'function');
+    return Promise.all(
+      able.map(async ({ id, name, node }) => ({ node: id, name, ...(await node.why(about)) }))
+    );
   }
 
   /** @returns {any[]} the hosts of the running engines */

@@ -32,7 +32,8 @@ beforeEach(async () => {
     throw new Error(sentence);
   };
   const engine = { id: 'gw', directory: home, log: copy, commands: copy };
-  socket = new ControlSocket({ home, state: () => ({}), engines: () => [engine], report });
+  const why = async (/** @type {string} */ name) => [{ node: 'n1', text: `Nothing of ${name} waits.` }];
+  socket = new ControlSocket({ home, state: () => ({}), engines: () => [engine], why, report });
   await socket.open();
 });
 
@@ -42,9 +43,12 @@ afterEach(() => {
 });
 
 /** @param {string} name of a database @returns {Promise<{ status?: number, body: Buffer }>} */
-function ask(name) {
+const ask = (name) => get(`/engines/gw/${name}`);
+
+/** @param {string} address @returns {Promise<{ status?: number, body: Buffer }>} */
+function get(address) {
   return new Promise((resolve, reject) => {
-    const options = { socketPath: path.join(home, SOCKET), path: `/engines/gw/${name}`, agent: false };
+    const options = { socketPath: path.join(home, SOCKET), path: address, agent: false };
     const request = http.get(options, async (response) => {
       const parts = [];
       for await (const part of response) parts.push(part);
@@ -62,6 +66,16 @@ test('gives one database after the other to a client that does not pause', async
       expect({ status, bytes: body.length }).toEqual({ status: 200, bytes: 3_000_000 });
     }
   }
+});
+
+test('asks the nodes why something waits, for a name of bounded length', async () => {
+  const { status, body } = await get('/why/ac%20me');
+  expect({ status, ...JSON.parse(body.toString()) }).toEqual({
+    status: 200,
+    answers: [{ node: 'n1', text: 'Nothing of ac me waits.' }]
+  });
+  for (const address of ['/why', '/why/', `/why/${'a'.repeat(65)}`])
+    expect((await get(address)).status).toBe(404);
 });
 
 test('makes one copy at a time', async () => {

@@ -74,6 +74,9 @@ async function logs({ keeper }, { name, query }) {
 }
 
 /** @type {Answer} */
+const why = ({ keeper }, { name }) => keeper.why(name);
+
+/** @type {Answer} */
 function backup(served, { name }) {
   served.keeper.tenant(name);
   if (!served.backup) throw new TenantError('invalid', 'This keeper makes no backups.');
@@ -87,6 +90,7 @@ const ROUTES = [
   ['/v1/tenants/*/wake', { POST: wake }],
   ['/v1/tenants/*/sleep', { POST: sleep }],
   ['/v1/tenants/*/logs', { GET: logs }],
+  ['/v1/tenants/*/why', { GET: why }],
   ['/v1/tenants/*/backup', { POST: backup }],
   ['/v1/leases/*', { PUT: renew, DELETE: release }],
   ['/v1/reload', { POST: ({ reload }) => reload() }]

@@ -11,6 +11,7 @@ const { untilAccepts } = require('./readiness');
 const { secretsOf, FRONT, KEEPER } = require('./secrets');
 const { Starts } = require('./tenant/starts');
 const { Tenant } = require('./tenant/tenant');
+const { whyOf } = require('./why');
 const { unusableDriver } = require('./unusable-driver');
 
 /** @typedef {import('../../../../nodes/lib/tenants/file/schema').Spec} Spec */
@@ -184,6 +185,19 @@ class Keeper extends EventEmitter {
   /** @returns {Promise<Row[]>} */
   list() {
     return Promise.all([...this.#tenants.values()].map((tenant) => this.#row(tenant)));
+  }
+
+  /** @param {string} name @returns {{ name: string, state: string, code: string, text: string }} why it takes no records */
+  why(name) {
+    const { status, leases, failures, retryMs, isWaking } = this.tenant(name);
+    const { spec, state, reason, since } = status;
+    const known = {
+      ...{ name, state, reason, leases, failures, retryMs, isWaking },
+      sinceMs: this.#clock.wall() - since,
+      isHeld: isHeld(this.#state, name),
+      awayDriver: this.#away.has(spec.driver) ? spec.driver : ''
+    };
+    return { name, state, ...whyOf(known) };
   }
 
   /** Records that a backup ended. @param {string} name @param {{ ok: boolean, reason: string }} result */

@@ -90,6 +90,16 @@ class KeeperClient {
     return text;
   }
 
+  /**
+   * @param {string} name
+   * @returns {Promise<{ code: string, text: string }>} why the tenant takes no records, in the keeper's words
+   */
+  async why(name) {
+    const { code, text } = await this.#ask('GET', `${pathOf(name)}/why`);
+    if (typeof code !== 'string' || typeof text !== 'string') throw this.#wrong('it has no text');
+    return { code: code.slice(0, 40), text: text.slice(0, 2 * MAX_SENTENCE) };
+  }
+
   /** @param {string} name @param {string} action @param {object} body @param {number} timeoutMs */
   #order(name, action, body, timeoutMs) {
     return this.#ask('POST', `${pathOf(name)}/${action}`, { body, timeoutMs });

@@ -10,6 +10,7 @@ const { TenantsView } = require('./view');
 
 const MAX_LINES = 1000;
 const DEFAULT_LINES = 100;
+const NO_NODE = 'There is no such tenants node, or it is not running.';
 /** Stands for the id of the node, for tenants that no node names. */
 const SPARE = '-';
 /** A look whether there is a tenants file, ms. */
@@ -71,13 +72,27 @@ const WORK = {
 };
 
 /**
- * Adds POST /seganet/tenants/:node/wake, sleep, backup and logs.
+ * Adds POST /seganet/tenants/:node/wake, sleep, backup and logs, and GET /seganet/tenants/:node/why.
  * @param {import('node-red').NodeAPI} RED
  */
 function addOperatorEndpoints(RED) {
   const mayWrite = needsWrite(RED);
   for (const [action, work] of Object.entries(WORK))
     RED.httpAdmin.post(`/seganet/tenants/:node/${action}`, mayWrite, answer(RED, action, work));
+  RED.httpAdmin.get('/seganet/tenants/:node/why', RED.auth.needsPermission('seganet.read'), answerWhy);
+}
+
+/** @param {any} request @param {any} response */
+async function answerWhy({ params: { node }, query: { tenant } }, response) {
+  const view = node === SPARE ? spareView() : views.get(node);
+  if (!view) return response.status(404).json({ error: NO_NODE });
+  if (typeof tenant !== 'string' || !TENANT.test(tenant))
+    return response.status(400).json({ error: 'The address needs ?tenant=… with the name of a tenant.' });
+  try {
+    response.json(await view.why(tenant));
+  } catch (error) {
+    response.status(503).json({ error: /** @type {Error} */ (error).message });
+  }
 }
 
 /** @param {import('node-red').NodeAPI} RED @param {string} action @param {Work} work */
@@ -87,7 +102,7 @@ function answer(RED, action, work) {
     const refuse = (/** @type {number} */ status, /** @type {object} */ body) =>
       response.status(status).json(body);
     const view = node === SPARE ? spareView() : views.get(node);
-    if (!view) return refuse(404, { error: 'There is no such tenants node, or it is not running.' });
+    if (!view) return refuse(404, { error: NO_NODE });
     // A page of another site can post a form without asking first, but no JSON.
     if (!request.is('application/json'))
       return refuse(400, { error: 'Content-Type must be application/json.' });

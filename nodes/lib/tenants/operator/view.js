@@ -5,6 +5,7 @@
 const { KeeperError } = require('../keeper/keeper-error');
 const { Reading } = require('./reading');
 const { countsOf, pageOf, rowsOf } = require('./tenant-rows');
+const { whyOf } = require('./why');
 
 /** Longest wait for the end of an action; it continues after that, and the page shows its result. */
 const WAIT_MS = 20000;
@@ -153,6 +154,29 @@ class TenantsView {
       ? this.#keeper.sleep(name, { force })
       : this.#keeper[action](name));
     return { isDone: true, ...answer };
+  }
+
+  /**
+   * Tells why records of a tenant wait, as the gateway and the keeper see it.
+   * @param {string} name
+   * @returns {Promise<{ tenant: string, code: string, text: string, keeper: { code: string, text: string } }>}
+   */
+  async why(name) {
+    const { front, parts, names } = this.#front.known();
+    const [keeper, stored] = await Promise.all([
+      this.#keeper.why(name).catch((error) => ({ code: error.code || 'away', text: error.message })),
+      this.#front.stored()
+    ]);
+    const classes = stored.find((each) => each.name === name)?.classes ?? {};
+    const seen = {
+      name,
+      isDivided: this.#front !== NO_FRONT,
+      isKnown: names.includes(name),
+      front: front.get(name),
+      part: parts.get(name),
+      stored: Object.values(classes).reduce((all, count) => all + count, 0)
+    };
+    return { tenant: name, ...whyOf(seen), keeper };
   }
 
   /** @param {string} name @param {number} lines @returns {Promise<string>} */

@@ -73,6 +73,16 @@ class Tenant {
     return this.#crashes.count;
   }
 
+  /** A start was asked for and has not ended. */
+  get isWaking() {
+    return this.#waking.isUnderWay;
+  }
+
+  /** @returns {number} ms until it may start after failures */
+  get retryMs() {
+    return this.#crashes.waitMs;
+  }
+
   /** Why its driver cannot be used, '' = it can. */
   get problem() {
     return this.#tools.driver.problem ?? '';
