@@ -62,7 +62,7 @@ cloud has already are sent again. Refuses a backup whose files are larger togeth
     options: ['home', 'force', 'most-gib']
   },
   'install-service': {
-    says: 'writes a systemd unit for the gateway or for a part beside it, or prints it',
+    says: 'writes or prints a systemd unit for the gateway or a part beside it',
     more: `Without SERVICE, the unit is the gateway's. It runs as an unprivileged user with the watchdog on, and with the
 capabilities that the flow needs. The folder is /var/lib/seganet unless --home names another one.
 
