@@ -164,8 +164,14 @@ function tenantsNet(asked) {
 /** @param {NodeJS.ProcessEnv} env @returns {string} @throws {CliError} */
 function overlayProgram(env) {
   const file = program(env);
-  if (file) return file;
-  throw new CliError(noProgram(), EXIT.CANNOT);
+  if (!file) throw new CliError(noProgram(), EXIT.CANNOT);
+  // systemd takes these in arguments, but not in the name of a program.
+  if (/["'\\$]/.test(file))
+    throw new CliError(
+      `systemd runs no program with a quote, \\ or $ in its path: ${file}. Move it.`,
+      EXIT.CANNOT
+    );
+  return file;
 }
 
 /** Protection of the overlay's program. */

@@ -19,7 +19,7 @@ let folder;
 let program;
 beforeEach(() => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'units-'));
-  program = path.join(folder, "it's 5% $(touch mark)");
+  program = path.join(folder, 'over lay 5%; touch mark');
   fs.writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 });
 });
 afterEach(() => fs.rmSync(folder, { recursive: true }));
@@ -71,6 +71,10 @@ test('a node of the overlay has only the capabilities that its options need', ()
 test('says what is missing: options, or the program', () => {
   expect(() => made('overlay-services', { args: ['--network', 'plant'] })).toThrow(/--public at least/);
   expect(() => made('tenants', { args: ['--x'] })).toThrow(/takes no options/);
+  for (const odd of ['$x', "it's", '"x"', 'a\\b'])
+    expect(() => made('overlay', { env: { SEGANET_OVERLAY: `/opt/${odd}` } })).toThrow(
+      /systemd runs no program/
+    );
   const read = (/** @type {string[]} */ ...args) => readArguments(['install-service', ...args]).options;
   expect(read('overlay', '--print', '--', '--tun', 'x')).toMatchObject({
     service: 'overlay',
