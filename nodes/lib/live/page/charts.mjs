@@ -10,10 +10,13 @@ const HEIGHT = 100;
 const MINUTE_MS = 60000;
 /** A line has a gap where there is no point for longer than this. */
 const GAP_MS = 2.2 * MINUTE_MS;
+/** stepMs: the axis begins that long before now, or a multiple of it, so that a young gateway has more than a dot. */
 const RANGES = {
-  minutes: { ms: 5 * MINUTE_MS, tickMs: 2 * MINUTE_MS },
-  hour: { ms: 60 * MINUTE_MS, tickMs: 20 * MINUTE_MS }
+  minutes: { ms: 5 * MINUTE_MS, stepMs: MINUTE_MS },
+  hour: { ms: 60 * MINUTE_MS, stepMs: 10 * MINUTE_MS }
 };
+/** Most labels of the time axis. */
+const MOST_TICKS = 3;
 /** The top of an axis is such a multiple of a power of ten, so that its half is a plain number, too. */
 const TOPS = [1, 2, 4, 6, 10];
 /** Points that a key moves the cursor by. */
@@ -159,9 +162,12 @@ export class Charts {
     const newest = this.#seconds.at(-1);
     // A closed section is not drawn.
     if (!newest || this.element.closest('details:not([open])')) return;
-    const { ms, tickMs } = RANGES[this.#range.value];
+    const { ms: most, stepMs } = RANGES[this.#range.value];
+    const points = this.#pointsSince(newest.at - most, this.#range.value === 'hour');
+    const ms = Math.min(most, stepMs * Math.max(1, Math.ceil((newest.at - points[0].at) / stepMs)));
+    const tickMs = stepMs * Math.ceil(ms / stepMs / MOST_TICKS);
     const from = newest.at - ms;
-    this.#shown = { points: this.#pointsSince(from, this.#range.value === 'hour'), from, ms };
+    this.#shown = { points, from, ms };
     // The ticks stand at whole minutes of the clock of this place.
     const zone = new Date(newest.at).getTimezoneOffset() * MINUTE_MS;
     const first = Math.ceil((from - zone) / tickMs) * tickMs + zone;

@@ -13,6 +13,7 @@ class Directories {
   #t;
   #login;
   #select;
+  #head;
   #told;
   #body;
   #question;
@@ -43,9 +44,9 @@ class Directories {
       section('question', this.#question.element),
       section('things', this.#things.element)
     );
-    const head = h('p', { class: 'controls' });
-    head.append(h('label', { for: 'seganet-directory-node' }, t('directory.node')), this.#select);
-    this.element = h('div', { class: 'seganet-live' }, this.#login, head, this.#told, this.#body);
+    const label = h('label', { for: 'seganet-directory-node' }, t('directory.node'));
+    this.#head = h('p', { class: 'controls', hidden: true }, label, this.#select);
+    this.element = h('div', { class: 'seganet-live' }, this.#login, this.#head, this.#told, this.#body);
   }
 
   /** Reads which directories there are. */
@@ -61,7 +62,7 @@ class Directories {
       ...nodes.map(({ id, name }) => h('option', { value: id }, visible(name || id)))
     );
     if (nodes.some(({ id }) => id === before)) this.#select.value = before;
-    this.#body.hidden = nodes.length === 0;
+    this.#body.hidden = this.#head.hidden = nodes.length === 0;
     const stopped = nodes.find(({ id, reason = '' }) => id === this.#select.value && reason)?.reason ?? '';
     setText(this.#told, nodes.length === 0 ? this.#t('directory.noNode') : visible(stopped));
     if (nodes.length > 0) this.#choose();

@@ -94,7 +94,7 @@ export class Panel {
       onLogin: () => onLogin(true)
     });
     this.#charts = new Charts(t, id('range'));
-    this.#values = new Values({ t, id, root, token, ask, size: isNarrow ? 4 : 12 });
+    this.#values = new Values({ t, id, root, token, ask, size: isNarrow ? 3 : 12 });
     const [flow, uplinks, ...others] = this.#parts;
     const all = [
       flow,

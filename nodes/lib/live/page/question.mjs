@@ -48,6 +48,7 @@ export class Question {
     const form = h(
       'form',
       {
+        class: 'question',
         onsubmit: (event) => {
           event.preventDefault();
           void this.#send(this.#fields());
