@@ -115,8 +115,8 @@ describe('the pages', () => {
     );
     expect(await page.inputValue('#seganet-live-range')).toBe('minutes');
     expect(await page.$$eval(`${chart} .scale span`, (all) => all.map((each) => each.textContent))).toEqual([
-      '60',
-      '30',
+      '40',
+      '20',
       '0'
     ]);
     const times = await page.$$eval(`${chart} .times span:not([hidden])`, (all) =>

@@ -79,14 +79,13 @@ const CHART_MS = 90000;
 /** The status page and the sidebar. @param {string} url @param {string} executablePath */
 async function statusPictures(url, executablePath) {
   const sizes = [
-    { name: 'status-page', width: 1100, height: 1180, dark: false },
-    { name: 'status-page-phone', width: 360, height: 740, dark: true }
+    { name: 'status-page', width: 1280, height: 1250, dark: false },
+    { name: 'status-page-phone', width: 390, height: 844, dark: true }
   ];
   const pages = [];
   for (const { name, ...size } of sizes) {
     const { browser, page } = await openStatusPage(url, { executablePath, ...size });
-    await page.waitForSelector('[data-section=devices] tbody tr');
-    await page.selectOption('#seganet-live-range', 'minutes');
+    await page.waitForSelector('[data-section=values] .value');
     pages.push({ name, browser, page });
   }
   const { browser, page } = await openEditor(url, { executablePath, width: 1440, height: 900 });
