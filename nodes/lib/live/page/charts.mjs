@@ -15,6 +15,8 @@ const RANGES = {
   minutes: { ms: 5 * MINUTE_MS, stepMs: MINUTE_MS },
   hour: { ms: 60 * MINUTE_MS, stepMs: 10 * MINUTE_MS }
 };
+/** Most points of the last five minutes. */
+const MOST_POINTS = 300;
 /** Most labels of the time axis. */
 const MOST_TICKS = 3;
 /** The top of an axis is such a multiple of a power of ten, so that its half is a plain number, too. */
@@ -127,7 +129,9 @@ export class Charts {
       memoryBytes: summary.memoryBytes,
       busy: Math.max(0, ...workers.map(({ busy }) => busy ?? 0))
     });
-    while (this.#seconds[0].at < at - RANGES.minutes.ms) this.#seconds.shift();
+    // The gateway's clock may be set back.
+    while (this.#seconds[0].at < at - RANGES.minutes.ms || this.#seconds.length > MOST_POINTS)
+      this.#seconds.shift();
     this.draw();
   }
 

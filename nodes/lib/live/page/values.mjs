@@ -11,7 +11,7 @@ import { ValueCard, keyOf } from './value-card.mjs';
 const TYPING_MS = 300;
 /** The page of cards is read again after this long, ms; after an answer without values, because none are kept. */
 const AGAIN_MS = 2000;
-const LATER_MS = 10000;
+const LATER_MS = 30000;
 /** What `ask` returns if the gateway cannot be reached. */
 const NO_ANSWER = { status: 0, value: null };
 /** The stream sends a comment every ten seconds while nothing changes. */
