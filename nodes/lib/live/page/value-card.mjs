@@ -4,8 +4,10 @@
 import { h, setAttribute, setText, svg } from './dom.mjs';
 import { bytes, count, duration, visible } from './format.mjs';
 
-/** Units of a line of the last hour, whose minutes are its width. */
+/** Units of a line of the last hour, whose minutes are its width; a younger value has at least so many minutes. */
 const HEIGHT = 20;
+const MINUTES = 59;
+const LEAST_MINUTES = 10;
 /** Members of an object that a card shows; the text of all of it is there for a pointer. */
 const MOST_MEMBERS = 4;
 /** Characters of a value in one line. */
@@ -26,14 +28,22 @@ export function lineOf(t, value) {
   return text.length > LINE_LENGTH ? `${text.slice(0, LINE_LENGTH)} …` : text;
 }
 
-/** Returns the first members of an object as [name, text]; [] = it is none. */
+/** Returns the members of an object as [name, value], those of objects in it, too. */
+function leavesOf(object, prefix = '', depth = 2) {
+  return Object.entries(object).flatMap(([name, value]) => {
+    if (value === null || typeof value !== 'object') return [[prefix + name, value]];
+    return depth > 1 && !Array.isArray(value) ? leavesOf(value, `${prefix}${name}.`, depth - 1) : [];
+  });
+}
+
+/** Returns some members of an object as [name, text], numbers first; [] = it is none. */
 function membersOf(payload = '') {
   if (!/^\s*\{/.test(payload)) return [];
   try {
-    const members = Object.entries(JSON.parse(payload)).filter(
-      ([, value]) => value === null || typeof value !== 'object'
-    );
-    return members.slice(0, MOST_MEMBERS).map(([name, value]) => [visible(name), visible(value)]);
+    const leaves = leavesOf(JSON.parse(payload));
+    const isNumber = ([, value]) => typeof value === 'number';
+    const sorted = [...leaves.filter(isNumber), ...leaves.filter((each) => !isNumber(each))];
+    return sorted.slice(0, MOST_MEMBERS).map((each) => each.map(visible));
   } catch {
     return [];
   }
@@ -45,6 +55,7 @@ export class ValueCard {
   #device = h('span', { class: 'device' });
   #reading = h('p', { class: 'reading' });
   #line = svg('path');
+  #picture;
   #range = h('span', { class: 'unseen' });
   #about = h('p', { class: 'about' });
   #value = null;
@@ -52,13 +63,13 @@ export class ValueCard {
 
   constructor(t) {
     this.#t = t;
-    const frame = { viewBox: `0 0 59 ${HEIGHT}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' };
+    this.#picture = svg('svg', { preserveAspectRatio: 'none', 'aria-hidden': 'true' }, this.#line);
     this.element = h(
       'li',
       { class: 'value' },
       h('p', { class: 'names' }, this.#topic, this.#device),
       this.#reading,
-      svg('svg', frame, this.#line),
+      this.#picture,
       this.#range,
       this.#about
     );
@@ -121,6 +132,9 @@ export class ValueCard {
       path += isNext ? `L${index} ${y(each)}` : `M${index} ${y(each)}h0.01`;
     }
     setAttribute(this.#line, 'd', path);
+    const first = line.findIndex((each) => Number.isFinite(each));
+    const from = Math.max(0, Math.min(first, MINUTES - LEAST_MINUTES));
+    setAttribute(this.#picture, 'viewBox', `${from} 0 ${MINUTES - from} ${HEIGHT}`);
     const told = known.length > 0 ? { least: count(lowest), most: count(highest) } : null;
     setText(this.#range, told ? this.#t('values.hour', told) : '');
   }
