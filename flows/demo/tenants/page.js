@@ -3,12 +3,14 @@
 // become the code of function nodes, so they use nothing from outside.
 
 /**
+ * @typedef {{ device: string, topic: string, text: string, ts: number, line: number[] }} KeptValue line: the last
+ *   numbers, oldest first
+ */
+
+/**
  * Keeps the value of a record.
  * @param {Record<string, KeptValue>} values by device and topic
  * @param {{ deviceId?: string, topic?: string, payload?: unknown, ts?: number }} msg
- *
- * @typedef {{ device: string, topic: string, text: string, ts: number, line: number[] }} KeptValue line: the last
- *   numbers, oldest first
  */
 function keepValue(values, msg) {
   const [device, topic, text] = [msg.deviceId, msg.topic, msg.payload].map((each) => String(each ?? ''));
