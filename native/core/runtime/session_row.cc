@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/row_bytes.h"
 #include "core/log/crc32c.h"
 #include "core/plan/plan.h"
 #include "core/protocol/mqtt/topic.h"
@@ -15,52 +16,6 @@ constexpr uint8_t kVersion = 1;
 constexpr size_t kMaxFilters = 4096;
 constexpr size_t kMaxLevels = 1024;
 constexpr size_t kCrcBytes = 4;
-
-template <typename Int>
-void Append(std::string* to, Int value) {
-  for (size_t i = 0; i < sizeof(Int); ++i) {
-    to->push_back(static_cast<char>(static_cast<uint64_t>(value) >> (8 * i)));
-  }
-}
-
-void AppendText(std::string* to, std::string_view text) {
-  Append(to, static_cast<uint16_t>(text.size()));
-  to->append(text);
-}
-
-// Reads little-endian numbers and texts. After the first failure, all reads fail.
-class RowReader {
- public:
-  explicit RowReader(std::string_view bytes) : left_(bytes) {}
-
-  template <typename Int>
-  Int Number() {
-    if (left_.size() < sizeof(Int)) return Fail(), Int{};
-    uint64_t value = 0;
-    for (size_t i = 0; i < sizeof(Int); ++i) {
-      value |= uint64_t{static_cast<uint8_t>(left_[i])} << (8 * i);
-    }
-    left_.remove_prefix(sizeof(Int));
-    return static_cast<Int>(value);
-  }
-  std::string_view Text() {
-    const size_t size = Number<uint16_t>();
-    if (left_.size() < size) return Fail(), std::string_view();
-    const std::string_view text = left_.substr(0, size);
-    left_.remove_prefix(size);
-    return text;
-  }
-  void Fail() {
-    ok_ = false;
-    left_ = {};
-  }
-  bool ok() const { return ok_; }
-  bool at_end() const { return ok_ && left_.empty(); }
-
- private:
-  std::string_view left_;
-  bool ok_ = true;
-};
 
 void ReadSubscriptions(RowReader* from, mqtt::Subscriptions* to) {
   const size_t count = from->Number<uint16_t>();
@@ -113,29 +68,29 @@ int64_t SessionEndMs(const mqtt::KeptSession& session, int64_t from_ms) {
 std::string WriteSessionRow(std::string_view device, std::string_view source, int64_t end_ms,
                             const mqtt::KeptSession& session, bool exact) {
   std::string row;
-  Append(&row, kVersion);
-  Append(&row, session.expiry_s);
-  Append(&row, end_ms);
+  AppendNumber(&row, kVersion);
+  AppendNumber(&row, session.expiry_s);
+  AppendNumber(&row, end_ms);
   AppendText(&row, device);
   AppendText(&row, source);
-  Append(&row, static_cast<uint16_t>(session.subscriptions.size()));
+  AppendNumber(&row, static_cast<uint16_t>(session.subscriptions.size()));
   for (const mqtt::Subscriptions::Subscription& one : session.subscriptions.all()) {
-    Append(&row, one.qos);
-    Append(&row, one.number);
+    AppendNumber(&row, one.qos);
+    AppendNumber(&row, one.number);
     AppendText(&row, one.filter);
   }
   const std::vector<uint16_t> received =
       exact ? session.incoming.received() : std::vector<uint16_t>();
-  Append(&row, static_cast<uint16_t>(received.size()));
-  for (const uint16_t id : received) Append(&row, id);
+  AppendNumber(&row, static_cast<uint16_t>(received.size()));
+  for (const uint16_t id : received) AppendNumber(&row, id);
   const std::vector<mqtt::Outgoing::Earlier> earlier =
       exact ? session.outgoing.Unfinished() : std::vector<mqtt::Outgoing::Earlier>();
-  Append(&row, static_cast<uint16_t>(earlier.size()));
+  AppendNumber(&row, static_cast<uint16_t>(earlier.size()));
   for (const mqtt::Outgoing::Earlier& one : earlier) {
-    Append(&row, one.packet_id);
-    Append(&row, one.hash);
+    AppendNumber(&row, one.packet_id);
+    AppendNumber(&row, one.hash);
   }
-  Append(&row, Crc32c(row));
+  AppendNumber(&row, Crc32c(row));
   return row;
 }
 
