@@ -74,7 +74,8 @@ namespace seganet {
   X(kCoapPeersLost, "coapPeersLost")           /* no acknowledgment */   \
   X(kRequestsForwarded, "requestsForwarded")   /* between devices */     \
   X(kRequestsRecorded, "requestsRecorded")     /* posts to topics */     \
-  X(kNapsEnded, "napsEnded")                   /* by urgent devices */
+  X(kNapsEnded, "napsEnded")                   /* by urgent devices */   \
+  X(kValuesEvicted, "valuesEvicted")           /* last values */
 
 enum class Counter : size_t {
 #define X(id, name) id,

@@ -38,7 +38,7 @@ std::vector<AgentInfo> ListAgents(const DeviceTable& devices, std::string_view a
   const auto by_id = [](const Device* a, const Device* b) { return a->id < b->id; };
   std::vector<const Device*> first;  // a heap with the last id on top
   const auto add = [&](const Device& device) {
-    if (device.id <= after || !device.speaks()) return;
+    if (device.id <= after || !device.speaks() || device.last_seen_us == 0) return;
     if (first.size() == limit) {
       if (first.empty() || !by_id(&device, first.front())) return;
       std::pop_heap(first.begin(), first.end(), by_id);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/require.h"
+#include "core/devices/last_values.h"
 #include "core/placement/placement.h"
 
 namespace seganet {
@@ -41,8 +42,12 @@ DeviceTable::~DeviceTable() {
 }
 
 Device* DeviceTable::Get(std::string_view id, int64_t now_us) {
-  if (const auto it = devices_.find(id); it != devices_.end()) return it->second.get();
-  if (size() >= limit_ && !EvictOne()) return nullptr;
+  if (const auto it = devices_.find(id); it != devices_.end()) {
+    Device* const known = it->second.get();
+    if (known->last_seen_us == 0) known->last_seen_us = now_us;
+    return known;
+  }
+  if (is_full() && !EvictOne()) return nullptr;
   auto device = std::make_unique<Device>();
   device->id = id;
   device->slot = static_cast<uint16_t>(Placement::SlotOf(id));
@@ -53,7 +58,7 @@ Device* DeviceTable::Get(std::string_view id, int64_t now_us) {
 }
 
 Device* DeviceTable::Put(std::unique_ptr<Device> device) {
-  if (size() >= limit_) EvictOne();
+  if (is_full()) EvictOne();
   const std::string_view key = device->id;
   // The key of an earlier row must not outlive it.
   if (const auto it = devices_.find(key); it != devices_.end()) Erase(it);
@@ -99,7 +104,7 @@ Device* DeviceTable::GetBehind(Device* bridge, std::string_view id, int64_t now_
     if (absent == nullptr) return nullptr;
     behind.devices.erase(behind.devices.find(absent->id));
     --behind_;
-  } else if (size() >= limit_ && !EvictOne()) {
+  } else if (is_full() && !EvictOne()) {
     return nullptr;
   }
   auto device = std::make_unique<Device>();

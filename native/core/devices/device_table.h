@@ -25,6 +25,7 @@
 namespace seganet {
 
 class Agent;
+class DeviceValues;
 struct DevicesBehind;
 
 struct Device {
@@ -34,6 +35,7 @@ struct Device {
   std::string id;
   uint16_t slot = 0;      // Placement::SlotOf; behind a bridge, the bridge's
   uint32_t next_seq = 0;  // without `identity`
+  // 0 = not in this run: the row has only values of an earlier run.
   int64_t last_seen_us = 0;
   Agent* agent = nullptr;  // its open connection
   bool counted = false;    // in the engine's number of devices
@@ -69,6 +71,7 @@ struct Device {
   IdentityRef identity;
   std::unique_ptr<Place> place;
   std::unique_ptr<DevicesBehind> behind;
+  std::unique_ptr<DeviceValues> values;  // null = none; see LastValues
 
   // Returns the bridge that this row is behind; null = none.
   Device* bridge() const { return place == nullptr ? nullptr : place->bridge; }
@@ -169,6 +172,7 @@ class DeviceTable {
 
   // The number of rows, also of those behind bridges.
   size_t size() const { return devices_.size() + behind_; }
+  bool is_full() const { return size() >= limit_; }
   // Returns the device's own row, or nullptr if there is none.
   Device* Find(std::string_view id) const {
     const auto it = devices_.find(id);

@@ -237,6 +237,7 @@ RecordAnswer DatagramEndpoints::OnDatagramRecord(CoapEndpoint* endpoint,
   context_.shared->exchange->CountRecord(device->slot);
   device->CountRecord(endpoint->stage(), record.record_class, record.payload.size(),
                       context_.now->mono_us);
+  context_.values->Keep(device, record);
   if (!passage.taken) return AnswerOf(passage.untaken, kNotTakenRetryS);
   return {.copies = (waits ? passage.copies : 0) + passage.deferred};
 }

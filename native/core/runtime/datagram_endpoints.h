@@ -51,6 +51,7 @@ struct DatagramEndpointsContext {
   ReadPauses* pauses;
   const SlotMover* mover;
   DeviceTable* devices;
+  LastValues* values;
   Presence* presence;
   CommandTable* commands;
   ReceiptTable* receipts;

@@ -31,6 +31,7 @@ WorkerOptions OptionsOfWorker(const EngineOptions& options, size_t index, size_t
   result.odd_topics = options.odd_topics;
   result.linger_us = PolicyOf(options).linger_us;
   result.unfinished_us = options.unfinished_us;
+  result.values = options.values;
   result.ring_bytes =
       std::max<size_t>(options.message_ring_mib * kMiB, size_t{options.max_packet_bytes} * 4);
   return result;
@@ -70,6 +71,7 @@ Status Engine::Start(const EngineOptions& options) {
   // A packet that a device has begun to send must be read to its end, even if memory is short.
   unfinished_.SetLimit(std::max(quarter, kLeastUnfinished));
   kept_.SetLimit(quarter);
+  values_.memory.SetLimit(options.values.memory_mib * kMiB);
   commands_.SetMostBytes(static_cast<size_t>(quarter));
   Status status = StartWorkers(cpus);
   if (status.ok()) status = StartAcceptor();
@@ -93,6 +95,7 @@ WorkerShared Engine::SharedOfWorkers() {
       .unfinished = &unfinished_,
       .end_unfinished = [this] { EndUnfinished(); },
       .kept = &kept_,
+      .values = &values_,
       .cross =
           [this](uint32_t worker, uint32_t stage, CrossedDatagrams datagrams) {
             return workers_[worker]->datagrams().Take(stage, std::move(datagrams));

@@ -160,6 +160,23 @@ class Engine : private ReceiptSink {
   // for the workers.
   std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
 
+  // The last values (EngineOptions::values). Each call waits for the workers, and looks at
+  // LastValues::kMostExamined values of each at most.
+  //
+  // LastValues::Page of all workers. A page may have no row and not be complete.
+  ValuePage Values(const ValueQuery& query);
+  // LastValues::Changed of all workers. `at_us` of the page is `since_us` of the next call; then no
+  // change is missing, and one may come twice.
+  ValuePage ChangedValues(const ValueQuery& query, int64_t since_us);
+  // LastValues::Levels and Save of worker `worker`. REQUIRES: worker < Workers().size().
+  TopicLevels ValueLevels(size_t worker, std::string_view prefix, const ValueKey& after);
+  bool SaveValues(size_t worker, ValueKey* after, std::string* rows);
+  // Adds values of an earlier run, which are marked as restored. Returns false if a row is damaged;
+  // those before it were added. `*restored`: sum of Worker::RestoreValues.
+  bool RestoreValues(std::string_view rows, size_t* restored);
+  int64_t kept_values() const { return values_.kept.load(std::memory_order_relaxed); }
+  int64_t value_bytes() const { return values_.memory.used(); }
+
   // Returns the class that a priority stage of the plan assigns, or `current` if there is no such
   // stage.
   uint8_t ClassOf(uint32_t stage, std::string_view device, std::string_view topic,
@@ -272,6 +289,7 @@ class Engine : private ReceiptSink {
   uint32_t next_desk_worker_ = 0;        // used by the acceptor's thread
   MemoryShare unfinished_;
   MemoryShare kept_;
+  SharedValues values_;
   std::atomic<int64_t> devices_{0};
   std::atomic<int64_t> connections_{0};
   std::atomic<int64_t> deferred_{0};

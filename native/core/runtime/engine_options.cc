@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/base/require.h"
+#include "core/record/rules.h"
 
 namespace seganet {
 namespace {
@@ -27,8 +28,19 @@ Status ValidateOptions(const EngineOptions& options) {
         Range("lingerUrgentMs", options.linger_urgent_ms, 0, 1000),
         Range("lingerMs", options.linger_ms, 0, 1000),
         Range("patienceMs", options.patience_ms, 0, 60'000),
-        Range("agingMs", options.aging_ms, 0, kMaxAgingMs)}) {
+        Range("agingMs", options.aging_ms, 0, kMaxAgingMs),
+        Range("valuesMiB", options.values.memory_mib, 0, kMaxValuesMiB),
+        Range("valueTopics", options.values.topics, 1, kMostValueTopics)}) {
     if (!status.ok()) return status;
+  }
+  if (options.values.not_kept.size() > kMostNotKept) {
+    return Status::InvalidArgument("valuesNotKept has more than " + std::to_string(kMostNotKept) +
+                                   " topic filters");
+  }
+  for (const std::string& filter : options.values.not_kept) {
+    if (!ValidTopicFilter(filter)) {
+      return Status::InvalidArgument("valuesNotKept: '" + filter + "' is not a topic filter");
+    }
   }
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
     Status status = Range("ratePerS", options.rate_per_s[c], 0, kMaxRatePerS);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/status.h"
+#include "core/devices/last_values.h"
 #include "core/placement/move_planner.h"
 #include "core/queue/lanes_context.h"
 #include "core/queue/selection.h"
@@ -25,6 +26,7 @@ enum class Acknowledge : uint8_t {
 
 inline constexpr uint32_t kMaxAgingMs = 3'600'000;
 inline constexpr uint32_t kMaxRatePerS = 10'000'000;
+inline constexpr uint32_t kMaxValuesMiB = 1024;
 
 // How the load of the workers is balanced. Values other than the defaults are for tests.
 struct RebalanceOptions {
@@ -79,6 +81,8 @@ struct EngineOptions {
   bool drop_when_full = false;
   // Accepts topics and device ids for which IsOddTopic is true.
   bool odd_topics = false;
+  // The last value of each device and topic.
+  LastValuesOptions values{};
   // Identifies this run in deduplication keys.
   uint64_t epoch = 1;
   // A packet of over 4 KiB may take this long to arrive, and longer only if it makes progress.

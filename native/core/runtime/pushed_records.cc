@@ -58,33 +58,45 @@ void PushedRecords::Run(std::string_view frame) {
   Record record = ReadRecordFrame(frame.data());
   context_.counters->Add(Counter::kRecordsPushed);
   // A record that has a number was counted before; it returns from a message wire.
-  if (record.flags & kFlagAssignSeq) context_.counters->Add(Counter::kRecordsReceived);
-  if (!record.device.empty() && !Identify(FrameStage(frame.data()), &record)) {
+  const bool is_new = (record.flags & kFlagAssignSeq) != 0;
+  if (is_new) context_.counters->Add(Counter::kRecordsReceived);
+  const uint32_t stage = FrameStage(frame.data());
+  Device* const device = record.device.empty() ? nullptr : Identify(stage, &record);
+  if (device == nullptr && !record.device.empty()) {
     context_.counters->Add(Drop::kTooManyDevices, record.record_class);
-    if (AsksForSafety(FrameStage(frame.data()), record)) tickets_.Fail(record.ticket);
+    if (AsksForSafety(stage, record)) tickets_.Fail(record.ticket);
     if (record.deferral != 0) tickets_.Fail(record.deferral);
     return;
   }
   record.arrived_us = context_.now->mono_us;
   if (record.ts_ms == 0) record.ts_ms = context_.now->wall_ms;
-  const uint32_t stage = FrameStage(frame.data());
+  Device* const entering = is_new ? device : nullptr;
   uint32_t ticket = AsksForSafety(stage, record) ? std::exchange(record.ticket, 0) : 0;
   const bool defers = record.deferral != 0;
   if (defers) ticket = record.deferral;
   if (ticket == 0) {
-    context_.pipeline->Run(stage, record);
+    Pass(stage, &record, entering);
     return;
   }
   const bool waits = !context_.acknowledge_at_once;
   const uint64_t handle = tickets_.Open(ticket);
   if (waits) record.receipt = tickets_.ReceiptFor(handle);
   if (defers) record.deferred = tickets_.ReceiptFor(handle);
-  const Passage passage = context_.pipeline->Run(stage, record);
+  const Passage passage = Pass(stage, &record, entering);
   if (passage.taken) {
     tickets_.Expect(handle, (waits ? passage.copies : 0) + passage.deferred);
   } else {
     tickets_.Withhold(handle, passage.untaken);
   }
+}
+
+// Runs the record. `device` is null if the record has entered before, or has no device.
+Passage PushedRecords::Pass(uint32_t stage, Record* record, Device* device) {
+  const Passage passage = context_.pipeline->Run(stage, *record);
+  if (device == nullptr) return passage;
+  if (passage.record_class != 0) record->record_class = passage.record_class;
+  context_.values->Keep(device, *record);
+  return passage;
 }
 
 // True if the record's ticket is completed when the record is safe. A ticket for an uplink stage
@@ -95,11 +107,11 @@ bool PushedRecords::AsksForSafety(uint32_t id, const Record& record) const {
   return stage == nullptr || stage->spec.kind != StageKind::kUplink;
 }
 
-// Counts the device as present and numbers the record. Returns false if there is no room for the
+// Counts the device as present and numbers the record. Returns null if there is no room for the
 // device.
-bool PushedRecords::Identify(uint32_t stage, Record* record) {
+Device* PushedRecords::Identify(uint32_t stage, Record* record) {
   Device* device = context_.devices->Get(record->device, context_.now->mono_us);
-  if (device == nullptr) return false;
+  if (device == nullptr) return nullptr;
   context_.devices->Count(device, context_.now->mono_us);
   if (record->flags & kFlagAssignSeq) {
     record->seq = device->TakeSeq();
@@ -107,7 +119,7 @@ bool PushedRecords::Identify(uint32_t stage, Record* record) {
     device->CountRecord(stage, record->record_class, record->payload.size(), context_.now->mono_us);
   }
   record->flags &= static_cast<uint8_t>(~kFlagAssignSeq);
-  return true;
+  return device;
 }
 
 }  // namespace seganet

@@ -10,6 +10,7 @@
 #include "core/base/counters.h"
 #include "core/base/nap.h"
 #include "core/devices/device_table.h"
+#include "core/devices/last_values.h"
 #include "core/devices/push_tickets.h"
 #include "core/devices/receipt_table.h"
 #include "core/loop/loop_thread.h"
@@ -35,6 +36,7 @@ struct PushedRecordsContext {
   Pipeline* pipeline;
   ReadPauses* pauses;
   DeviceTable* devices;
+  LastValues* values;
   ReceiptTable* receipts;
   SlotExchange* exchange;
   const SlotMover* mover;
@@ -62,7 +64,8 @@ class PushedRecords {
  private:
   void DrainRing(size_t most);
   void Run(std::string_view frame);
-  bool Identify(uint32_t stage, Record* record);
+  Device* Identify(uint32_t stage, Record* record);
+  Passage Pass(uint32_t stage, Record* record, Device* device);
   bool AsksForSafety(uint32_t stage, const Record& record) const;
 
   const PushedRecordsContext context_;

@@ -161,6 +161,7 @@ bool SlotMover::HandOver(const SlotSet& slots, uint32_t to) {
   const auto leaves = [&](std::string_view device) { return leaving[Placement::SlotOf(device)]; };
   parcel->devices =
       context_.devices->Take([&](const Device& device) { return leaving[device.slot]; });
+  for (const auto& device : parcel->devices) context_.values->Leave(device.get());
   parcel->kept = kept.TakeAll(leaves);
   parcel->wills = context_.wills->Take(leaves);
   parcel->touched = kept.saves().TakeTouched(leaves);
@@ -194,7 +195,7 @@ void SlotMover::Unpack(SlotParcel* parcel) {
   }
   for (std::unique_ptr<Device>& device : parcel->devices) {
     device->registered_in = 0;  // each worker numbers its plans itself
-    context_.devices->Put(std::move(device));
+    context_.values->Enter(context_.devices->Put(std::move(device)));
   }
   for (Wills::Moved& will : parcel->wills) context_.wills->Put(std::move(will));
   for (KeptSessions::Moved& kept : parcel->kept) context_.kept->PutMoved(std::move(kept));

@@ -42,6 +42,7 @@ struct SlotMoverContext {
   Pipeline* pipeline;
   ReadPauses* pauses;
   DeviceTable* devices;
+  LastValues* values;
   KeptSessions* kept;
   Wills* wills;
   const CommandTable* commands;

@@ -23,6 +23,7 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
     : options_(options),
       shared_(shared),
       messages_(options.ring_bytes),
+      values_(options.values, static_cast<uint32_t>(options.index), shared.values, &counters_),
       devices_(options.max_devices, shared.devices, shared.identities),
       receipts_({.thread = this,
                  .worker = static_cast<uint32_t>(options.index),
@@ -80,6 +81,7 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
                .pipeline = &pipeline_,
                .pauses = &pauses_,
                .devices = &devices_,
+               .values = &values_,
                .receipts = &receipts_.table(),
                .exchange = shared.exchange,
                .mover = &mover_}),
@@ -98,6 +100,7 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
               .pipeline = &pipeline_,
               .pauses = &pauses_,
               .devices = &devices_,
+              .values = &values_,
               .kept = &kept_,
               .wills = &wills_,
               .commands = &commands_,
@@ -113,6 +116,7 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
                   .pauses = &pauses_,
                   .mover = &mover_,
                   .devices = &devices_,
+                  .values = &values_,
                   .presence = &presence_,
                   .commands = &commands_,
                   .receipts = &receipts_.table()}) {
@@ -320,6 +324,25 @@ std::vector<AgentInfo> Worker::Agents(const std::string& after, size_t limit) {
   return agents;
 }
 
+bool Worker::WithValues(const std::function<void(LastValues*, const Now&)>& task) {
+  return Call([&] { task(&values_, Now::Read()); });
+}
+
+size_t Worker::RestoreValues(const std::vector<ValueRow>& rows) {
+  size_t restored = 0;
+  Call([&] {
+    const int64_t now_us = MonotonicUs();
+    for (const ValueRow& row : rows) {
+      Device* device = devices_.Find(row.device);
+      // Devices that are heard need the rows more.
+      if (device == nullptr && !devices_.is_full()) device = devices_.Get(row.device, 0);
+      if (device == nullptr || !values_.Restore(device, row, now_us)) return;
+      ++restored;
+    }
+  });
+  return restored;
+}
+
 size_t Worker::TakeMessages(char* to, size_t capacity) {
   size_t used = 0;
   for (std::string_view frame = messages_.Front(); frame.data() != nullptr;
@@ -384,6 +407,7 @@ bool Worker::Sweep() {
   wheel_.Turn(now, [now](TimeWheel::Item* item) { return static_cast<Agent*>(item)->OnTime(now); });
   lingering_.Sweep(now);
   devices_.Sweep(now);
+  values_.Sweep();
   commands_.Expire(now);
   desk_.Sweep(now);
   wills_.OnTime(now);

@@ -23,6 +23,7 @@
 #include "core/devices/command_table.h"
 #include "core/devices/device_table.h"
 #include "core/devices/kept_sessions.h"
+#include "core/devices/last_values.h"
 #include "core/devices/pending_commands.h"
 #include "core/devices/presence.h"
 #include "core/devices/unfinished_packets.h"
@@ -53,8 +54,8 @@ namespace seganet {
 
 // Thread safety: TakeMessages from the engine's thread; Adopt, JoinIdentities, SetPlan, Flush,
 // CloseStage, StopReading, Resume, EndUnfinished, SaveSessions, RestoreSessions, StartCommand,
-// Agents, load, unfinished().bytes and the counters from any thread; pushed(), receipts(), desk(),
-// mover() and datagrams() as their classes say.
+// Agents, WithValues, RestoreValues, load, unfinished().bytes and the counters from any thread;
+// pushed(), receipts(), desk(), mover() and datagrams() as their classes say.
 class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
@@ -113,6 +114,13 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
 
   // Returns ListAgents of this worker's devices.
   std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
+
+  // Runs `task` with the last values, on the thread, and waits for it. Returns false if the thread
+  // does not run.
+  bool WithValues(const std::function<void(LastValues*, const Now&)>& task);
+  // Adds values of an earlier run to those of their devices. Returns the number of rows before the
+  // first one without room. REQUIRES: this worker owns their devices.
+  size_t RestoreValues(const std::vector<ValueRow>& rows);
 
   // Copies whole frames for JavaScript and returns their bytes.
   size_t TakeMessages(char* to, size_t capacity);
@@ -173,6 +181,7 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   CounterBlock counters_;
   CloseReasonCounters close_reasons_;
   ByteRing messages_;
+  LastValues values_;
   DeviceTable devices_;
   ReceiptServer receipts_;
   Pipeline pipeline_;

@@ -147,6 +147,7 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   record.record_class = passage.record_class;
   shared_.exchange->CountRecord(device->slot);
   device->CountRecord(agent->stage(), record.record_class, record.payload.size(), now_.mono_us);
+  values_.Keep(device, record);
   if (!passage.taken) return AnswerOf(passage.untaken, 0);
   return {.copies = (waits ? passage.copies : 0) + passage.deferred};
 }
@@ -227,7 +228,8 @@ void Worker::Emit(const WillRecord& made) {
   record.seq = device->TakeSeq();
   record.ts_ms = now.wall_ms;
   record.arrived_us = now.mono_us;
-  pipeline_.Run(made.stage, record);
+  record.record_class = pipeline_.Run(made.stage, record).record_class;
+  values_.Keep(device, record);
 }
 
 void Worker::Disconnected(Agent* agent) {

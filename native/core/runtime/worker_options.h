@@ -15,6 +15,7 @@
 #include "core/devices/desk/request_desk.h"
 #include "core/devices/device_events.h"
 #include "core/devices/identities.h"
+#include "core/devices/last_values.h"
 #include "core/devices/pending_commands.h"
 #include "core/loop/memory_share.h"
 #include "core/plan/windows.h"
@@ -39,6 +40,7 @@ struct WorkerOptions {
   bool odd_topics = false;                        // EngineOptions::odd_topics
   int64_t unfinished_us = 30'000'000;             // EngineOptions::unfinished_us
   std::array<int64_t, kClasses + 1> linger_us{};  // PipelineContext::linger_us
+  LastValuesOptions values;
 };
 
 class DeskForwarding;
@@ -63,6 +65,7 @@ struct WorkerShared {
   // packets.
   std::function<void()> end_unfinished;
   MemoryShare* kept;  // memory for devices that are not connected: sessions and wills
+  SharedValues* values;
   // Passes datagrams to the worker that owns their devices. Returns false if they are lost.
   std::function<bool(uint32_t worker, uint32_t stage, CrossedDatagrams)> cross;
   SlotExchange* exchange;          // which worker owns which device

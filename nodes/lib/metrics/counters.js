@@ -77,7 +77,8 @@ const COUNTERS = {
   coapPeersLost: ['coap_peers_lost', 'Peers that acknowledged nothing after four retransmissions.'],
   requestsForwarded: ['requests_forwarded', 'CoAP requests that a worker passed from one device to another.'],
   requestsRecorded: ['requests_recorded', 'CoAP posts to topics that a worker took without JavaScript.'],
-  napsEnded: ['naps_ended', 'Sleeps of busy workers that urgent devices ended.']
+  napsEnded: ['naps_ended', 'Sleeps of busy workers that urgent devices ended.'],
+  valuesEvicted: ['values_evicted', 'Last values that made room for others.']
 };
 
 /** Shown by class, see engine.js. */
