@@ -167,10 +167,9 @@ LastValue* LastValues::Add(Device* device, uint32_t hash, std::string_view topic
   }
   if (device->values && device->values->values_.size() >= options_.topics) {
     const auto& values = device->values->values_;
-    const auto longest =
-        std::min_element(values.begin(), values.end(), [](const auto& one, const auto& other) {
-          return one->changed_us < other->changed_us;
-        });
+    const auto longest = std::min_element(
+        values.begin(), values.end(),
+        [](const auto& one, const auto& other) { return one->changed_us < other->changed_us; });
     Evict(longest->get());
   }
   if (!device->values) {
@@ -214,7 +213,11 @@ void LastValues::Account(LastValue* value) {
 
 // The oldest ones of this worker leave: those of other workers only by their own Sweep.
 void LastValues::MakeRoom(const LastValue* besides) {
-  while (shared_->memory.used() > shared_->memory.limit() && oldest_ != besides) Evict(oldest_);
+  while (shared_->memory.used() > shared_->memory.limit()) {
+    LastValue* const oldest = oldest_ == besides ? oldest_->newer : oldest_;
+    if (oldest == nullptr) return;
+    Evict(oldest);
+  }
 }
 
 void LastValues::Sweep() {
@@ -316,11 +319,10 @@ ValuePage LastValues::Page(const ValueQuery& asked, int64_t now_us) {
   query.search = LowerCase(asked.search);
   ValuePage page;
   page.at_us = now_us;
-  page.is_complete =
-      Walk(query, &page.reached, [&](const Device& device, const LastValue& value) {
-        page.rows.push_back(RowOf(device, value, now_us));
-        return page.rows.size() < query.limit;
-      });
+  page.is_complete = Walk(query, &page.reached, [&](const Device& device, const LastValue& value) {
+    page.rows.push_back(RowOf(device, value, now_us));
+    return page.rows.size() < query.limit;
+  });
   return page;
 }
 
@@ -354,9 +356,8 @@ ValuePage LastValues::Changed(const ValueQuery& asked, int64_t since_us, int64_t
       look(*value);
     }
   }
-  std::sort(found.begin(), found.end(), [](const LastValue* a, const LastValue* b) {
-    return a->changed_us > b->changed_us;
-  });
+  std::sort(found.begin(), found.end(),
+            [](const LastValue* a, const LastValue* b) { return a->changed_us > b->changed_us; });
   if (found.size() > query.limit) {
     found.resize(query.limit);
     page.is_complete = false;

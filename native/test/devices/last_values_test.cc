@@ -149,6 +149,17 @@ TEST_F(LastValuesTest, StaysWithinItsMemoryAndEvictsWhatWasRenewedLeastRecently)
   }
 }
 
+TEST_F(LastValuesTest, AValueThatGrowsStaysAndTheNextOldestLeaves) {
+  shared_.memory.SetLimit(3'500);
+  worker_.Keep("a", "t", "1");
+  worker_.Keep("b", "t", std::string(1000, 'x'));
+  worker_.Keep("c", "t", std::string(1000, 'x'));
+  EXPECT_EQ(worker_.evicted(), 0u);
+  worker_.Keep("a", "t", std::string(1000, 'x'));
+  EXPECT_EQ(worker_.Keys({}), "a:t c:t ");
+  EXPECT_LE(shared_.memory.used(), 3'500);
+}
+
 TEST_F(LastValuesTest, FreesTheMemoryOfDevicesThatLeave) {
   for (int i = 0; i < 1500; ++i) worker_.Keep("d" + std::to_string(i), "t", "1");
   EXPECT_EQ(worker_.devices.size(), 1000u);
@@ -238,7 +249,8 @@ TEST_F(LastValuesTest, LooksAtABoundedNumberOfValuesInOneCall) {
   EXPECT_TRUE(many.values.Page(query, kMinute).is_complete);
   query = {.search = "none"};
   size_t calls = 1;
-  for (; !(page = many.values.Page(query, kMinute)).is_complete; ++calls) query.after = page.reached;
+  for (; !(page = many.values.Page(query, kMinute)).is_complete; ++calls)
+    query.after = page.reached;
   EXPECT_EQ(calls, values / (LastValues::kMostExamined / LastValues::kSearchCost) + 1);
   size_t counted = 0;
   ValueKey after;
@@ -296,16 +308,14 @@ TEST_F(LastValuesTest, VisitsWhatMatchesInPortions) {
   std::string seen;
   ValueKey after;
   int portions = 1;
-  while (!worker_.values.ForEachMatching("even", 3, &after, [&](const Device& d, const LastValue&) {
-    seen += d.id;
-  })) {
+  while (!worker_.values.ForEachMatching(
+      "even", 3, &after, [&](const Device& d, const LastValue&) { seen += d.id; })) {
     ++portions;
   }
   EXPECT_EQ(seen, "d0d2d4d6");
   EXPECT_EQ(portions, 2);
-  EXPECT_FALSE(worker_.values.ForEachMatching("#", 0, &after, [](const auto&, const auto&) {
-    FAIL();
-  }));
+  EXPECT_FALSE(
+      worker_.values.ForEachMatching("#", 0, &after, [](const auto&, const auto&) { FAIL(); }));
 }
 
 TEST_F(LastValuesTest, SavesAndRestoresValues) {
@@ -403,8 +413,7 @@ TEST_F(LastValuesTest, ARandomRunKeepsItsListsAndItsMemoryRight) {
   for (int i = 0; i < 20'000; ++i) {
     Worker* const at = random.OneIn(2) ? &worker_ : &other;
     // A device is on one worker only.
-    const std::string device =
-        (at == &other ? "o" : "w") + std::to_string(random.In(0, 40));
+    const std::string device = (at == &other ? "o" : "w") + std::to_string(random.In(0, 40));
     now_us += random.In<int64_t>(0, 2 * kSecond);
     at->Keep(device, "t" + std::to_string(random.In(0, 6)), random.Bytes(random.In<size_t>(0, 300)),
              now_us);
