@@ -34,6 +34,15 @@ export interface EngineOptions extends LogOptions, ClassOptions {
    * record; 'accept' allows them.
    */
   oddTopics?: 'refuse' | 'accept';
+  /**
+   * Memory for the last value of each device and topic, MiB: values(). When it is full, the values that were renewed
+   * least recently are evicted (`valuesEvicted`). Default 0 = none are kept, range 0..1024.
+   */
+  valuesMiB?: number;
+  /** Topics of one device with a last value; one more evicts its least recent one. Default 256, range 1..1024. */
+  valueTopics?: number;
+  /** Filters of topics without last values, at most 64. */
+  valuesNotKept?: string[];
 }
 
 /** How the classes share the capacity towards the cloud, and the limits of each class. Arrays by class, [0] unused. */
@@ -621,6 +630,66 @@ export interface AgentInfo {
   bridge: string;
 }
 
+/** Names a last value; values are in the order of the bytes of device and topic. */
+export interface ValueKey {
+  device: string;
+  topic: string;
+}
+
+/** Which last values to return. Each call looks at 4,096 values of each worker at most, 512 with `search`. */
+export interface ValueQuery {
+  /** Those after this one; null (default) = from the first. No effect with `since`. */
+  after?: ValueKey | null;
+  /** 1..1000, default 100. */
+  limit?: number;
+  device?: string;
+  /** Topic filter. */
+  filter?: string;
+  /** Text in the device, the topic or the payload, without regard to the case of ASCII letters. */
+  search?: string;
+  /** The values that were renewed after this time, which is `at` of an earlier page, newest first. */
+  since?: number;
+}
+
+/** The last value of a topic of a device. */
+export interface DeviceValue extends ValueKey {
+  /** Time of the record, ms since 1970. */
+  ts: number;
+  /** 0 = none: nothing took the record. */
+  class: 0 | RecordClass;
+  seq: number;
+  /** Bytes of the payload. */
+  size: number;
+  /** Text if it is UTF-8; null = it has over 1,024 bytes, and only its size is kept. */
+  payload: string | Buffer | null;
+  /** The payload if it is a number, or the first number in its JSON other than members ts, time, timestamp. */
+  number: number | null;
+  /** The first number of each minute of the last hour, 60 of them, oldest first; null = never any. */
+  line: (number | null)[] | null;
+  /** True if it is of an earlier run. */
+  restored: boolean;
+}
+
+export interface ValuePage {
+  values: DeviceValue[];
+  /** `after` of the next page, which may be empty; null = last page, or a page with `since`. */
+  next: ValueKey | null;
+  /** True if there are more values, or may be. */
+  more: boolean;
+  /** `since` of a later call: then no change is missing. */
+  at: number;
+}
+
+/** One level of the topics below a prefix. */
+export interface TopicLevel {
+  level: string;
+  /** Values at this level and below. */
+  values: number;
+  hasChildren: boolean;
+  /** Time of the latest of them, ms since 1970. */
+  ts: number;
+}
+
 /** Results of push(). */
 export declare const PushResult: Readonly<{
   /** The record is in the engine. */
@@ -688,6 +757,9 @@ export interface EngineStats {
   deferredRecords: number;
   /** Open windows of filter stages. Their records exist only there. */
   openWindows: number;
+  /** Last values in memory, and their bytes. */
+  keptValues: number;
+  valueBytes: number;
   /** Most urgent class whose devices are not read; 0 = none. */
   slowedFrom: 0 | RecordClass;
   counters: Counters;
@@ -885,6 +957,26 @@ export declare class Engine {
    * (1..10000).
    */
   agents(after: string, limit: number): AgentInfo[];
+  /** Returns last values. EngineOptions.valuesMiB says whether there are any. */
+  values(query: ValueQuery): ValuePage;
+  /**
+   * Returns the levels of the topics of a worker's values that begin with `prefix`, which is '' or ends with a slash.
+   * Looks at 4,096 values at most: call it with `next` until that is null, and add up what it returns. Null: the engine
+   * is closed.
+   */
+  valueLevels(
+    worker: number,
+    prefix: string,
+    after: ValueKey | null
+  ): { levels: TopicLevel[]; next: ValueKey | null } | null;
+  /** Returns a worker's values as rows for restoreValues(), in portions as valueLevels(). Null: the engine is closed. */
+  saveValues(worker: number, after: ValueKey | null): { rows: Buffer; next: ValueKey | null } | null;
+  /**
+   * Adds values of an earlier run, as rows of saveValues(), to those of their devices. Throws TypeError for a damaged
+   * row, after it has added those before it.
+   * @returns number of rows for which there was room
+   */
+  restoreValues(rows: Uint8Array): number;
   /**
    * Puts one record into a stage. recordClass 0 = 3 (normal); tsMs 0 = now. With Flag.ENVELOPE the payload is a batch
    * of NDJSON lines and deviceId is empty. takeCompletions() returns a ticket other than 0: for an uplink stage when

@@ -1,5 +1,6 @@
 #include "binding/engine_wrap.h"
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <string>
@@ -106,6 +107,24 @@ bool ReadRebalance(Napi::Env env, Napi::Object object, EngineOptions* options) {
   return true;
 }
 
+bool ReadValuesOptions(Napi::Env env, Napi::Object object, LastValuesOptions* options) {
+  if (!ReadOption(env, object, "valuesMiB", 0u, kMaxValuesMiB, &options->memory_mib) ||
+      !ReadOption(env, object, "valueTopics", 1u, kMostValueTopics, &options->topics)) {
+    return false;
+  }
+  const Napi::Value list = object.Get("valuesNotKept");
+  if (list.IsEmpty()) return false;
+  if (list.IsUndefined()) return true;
+  if (!list.IsArray()) return Fail(env, "valuesNotKept must be an array of topic filters");
+  const auto filters = list.As<Napi::Array>();
+  // The engine checks the filters.
+  options->not_kept.resize(std::min<size_t>(filters.Length(), kMostNotKept + 1));
+  for (uint32_t i = 0; i < options->not_kept.size(); ++i) {
+    if (!ReadString(env, filters.Get(i), "valuesNotKept", &options->not_kept[i])) return false;
+  }
+  return true;
+}
+
 bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options) {
   if (!value.IsObject()) {
     Napi::TypeError::New(env, "options must be an object").ThrowAsJavaScriptException();
@@ -122,8 +141,9 @@ bool ReadEngineOptions(Napi::Env env, Napi::Value value, EngineOptions* options)
          ReadOption(env, object, "maxDevices", 1u, 1'000'000u, &options->max_devices) &&
          ReadOption(env, object, "messageRingMiB", 4u, 1024u, &options->message_ring_mib) &&
          ReadOption(env, object, "wakeIntervalUs", 0u, 100'000u, &options->wake_interval_us) &&
-         ReadRebalance(env, object, options) && ReadOddTopics(env, object, options) &&
-         ReadLogOptions(env, object, options) && ReadClassOptions(env, object, options);
+         ReadValuesOptions(env, object, &options->values) && ReadRebalance(env, object, options) &&
+         ReadOddTopics(env, object, options) && ReadLogOptions(env, object, options) &&
+         ReadClassOptions(env, object, options);
 }
 
 bool ReadListenOptions(Napi::Env env, Napi::Object object, ListenSpec* spec) {
@@ -189,6 +209,10 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::TakeCommandResults>("takeCommandResults"),
                       InstanceMethod<&EngineWrap::TakeEvents>("takeEvents"),
                       InstanceMethod<&EngineWrap::Agents>("agents"),
+                      InstanceMethod<&EngineWrap::Values>("values"),
+                      InstanceMethod<&EngineWrap::ValueLevels>("valueLevels"),
+                      InstanceMethod<&EngineWrap::SaveValues>("saveValues"),
+                      InstanceMethod<&EngineWrap::RestoreValues>("restoreValues"),
                       InstanceMethod<&EngineWrap::Flush>("flush"),
                       InstanceMethod<&EngineWrap::SaveAll>("saveAll"),
                       InstanceMethod<&EngineWrap::StopReading>("stopReading"),

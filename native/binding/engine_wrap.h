@@ -53,6 +53,11 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   Napi::Value TakeCommandResults(const Napi::CallbackInfo& info);
   Napi::Value TakeEvents(const Napi::CallbackInfo& info);
   Napi::Value Agents(const Napi::CallbackInfo& info);
+  // engine_values.cc
+  Napi::Value Values(const Napi::CallbackInfo& info);
+  Napi::Value ValueLevels(const Napi::CallbackInfo& info);
+  Napi::Value SaveValues(const Napi::CallbackInfo& info);
+  Napi::Value RestoreValues(const Napi::CallbackInfo& info);
   void SaveAll(const Napi::CallbackInfo& info);
   void StopReading(const Napi::CallbackInfo& info);
   void SaveSessions(const Napi::CallbackInfo& info);

@@ -173,6 +173,8 @@ Napi::Object ReadStats(Napi::Env env, Engine* engine) {
   stats.Set("slowedFrom", Number(env, engine->slowed_from()));
   stats.Set("deferredRecords", Number(env, engine->deferred()));
   stats.Set("openWindows", Number(env, engine->windows()));
+  stats.Set("keptValues", Number(env, engine->kept_values()));
+  stats.Set("valueBytes", Number(env, engine->value_bytes()));
   ByClass held{};
   for (uint8_t c = 1; c <= kClasses; ++c) held[c] = engine->budget().records(c);
   const LedgerSums log = engine->store().ledger()->sums();

@@ -50,7 +50,10 @@ const given = [
       wakeIntervalUs: {},
       lingerUrgentMs: {},
       lingerMs: {},
-      patienceMs: {}
+      patienceMs: {},
+      // 0: they are off, for which the node has a setting of its own.
+      valuesMiB: { min: 0 },
+      valueTopics: {}
     }
   ],
   [
