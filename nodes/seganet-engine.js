@@ -32,7 +32,8 @@ module.exports = function (RED) {
     const { values, problems, shown: why } = readSettings(config, schema);
     if (problems.length > 0) return fail(this, why, problems.join(' '));
     const { gatewayId, fastPath, maxPacketKiB, logDir, logMiB, logClassMiB, ...rest } = values;
-    const { ttl: ttlS, classRate: ratePerS, classQueue: queueRecords, ...engine } = rest;
+    const { ttl: ttlS, classRate: ratePerS, classQueue: queueRecords, ...others } = rest;
+    const { values: keeps, valuesMiB, valuesNotKept, ...engine } = others;
     const { acknowledge, whenFull } = values;
     const byClass = { ttlS, ratePerS, queueRecords };
     const directory = logDir || path.join(RED.settings.userDir || process.cwd(), 'seganet-log', this.id);
@@ -54,6 +55,8 @@ module.exports = function (RED) {
           engine: {
             ...engine,
             ...byClass,
+            valuesMiB: keeps === 'on' ? valuesMiB : 0,
+            valuesNotKept: filtersOf(valuesNotKept),
             maxPacketBytes: maxPacketKiB * 1024,
             log: acknowledge !== 'received'
           },
@@ -117,6 +120,13 @@ function reportOrphans(RED, engine) {
     `${orphans} nodes were created before this engine and are not connected to it, so they take no records. Deploy once with "Full", or restart the flows.`
   );
 }
+
+/** @param {string} text with commas between the filters, which the engine checks @returns {string[]} */
+const filtersOf = (text) =>
+  text
+    .split(',')
+    .map((filter) => filter.trim())
+    .filter((filter) => filter !== '');
 
 /**
  * @param {Status} status

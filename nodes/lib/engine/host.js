@@ -9,6 +9,7 @@
 //                      certain that it will not come.
 //   close()            Deliver while there is time, write the rest to the log, and stop uplinks, log and engine.
 
+const { setTimeout } = require('node:timers/promises');
 const { Planner } = require('./planner');
 const { Complaints } = require('../base/complaints');
 const { Inbox } = require('./inbox');
@@ -28,6 +29,7 @@ const { empty, reportLeft } = require('./ending');
 const { unsafeRecords, sum } = require('./drain');
 const { snapshotOf } = require('./figures/snapshot');
 const { Upkeep } = require('./upkeep');
+const { ValueFile } = require('./value-file');
 
 const UPLINK_STOP_MS = 2000;
 const LOG_STOP_MS = 2000;
@@ -81,6 +83,7 @@ class EngineHost {
   #tls;
   #deploys;
   #traffic;
+  #values;
   #isReplanning;
 
   /**
@@ -103,6 +106,8 @@ class EngineHost {
     this.engine = new context.native.Engine(options.engine, () => this.upkeep.ring());
     this.workers = this.engine.workers();
     this.acknowledge = options.engine.acknowledge ?? 'received';
+    /** True if the engine keeps the last value of each topic. */
+    this.keepsValues = (options.engine.valuesMiB ?? 0) > 0;
     this.log = options.log && new LogLink(options.log, context);
     this.log?.start(this.engine.token);
     this.#members = new Map();
@@ -164,6 +169,9 @@ class EngineHost {
       onFault
     });
     this.logins = new LoginDispatcher(this.engine, (fn) => this.upkeep.onBell(fn));
+    this.#values = this.keepsValues
+      ? new ValueFile(this.engine, options.directory, (sentence) => context.warn(sentence))
+      : null;
     this.#tls = null;
     this.#traffic = new DeployTraffic(this, this.#pump, context);
     this.#deploys = new Deploys(context, {
@@ -331,7 +339,7 @@ class EngineHost {
     this.upkeep.close();
     this.inbox.run();
     if (this.log) this.engine.saveSessions();
-    await this.log?.stop(LOG_STOP_MS);
+    await Promise.all([this.log?.stop(LOG_STOP_MS), stopWithin(this.#values, LOG_STOP_MS)]);
     const stats = this.engine.stats();
     const left =
       unsafeRecords(stats) + this.inbox.close('The engine stopped before the record was delivered.');
@@ -356,6 +364,14 @@ class EngineHost {
     }
     return undefined;
   }
+}
+
+/** @param {ValueFile | null} values @param {number} timeoutMs @returns {Promise<void>} */
+async function stopWithin(values, timeoutMs) {
+  const over = new AbortController();
+  const late = setTimeout(timeoutMs, undefined, { signal: over.signal }).catch(() => {});
+  await Promise.race([values?.stop(), late]);
+  over.abort();
 }
 
 exports.EngineHost = EngineHost;

@@ -58,6 +58,10 @@ function addEngine(out, labels, stats) {
   out
     .gauge('seganet_windows_open', 'Open windows of filter nodes. Their records exist only there.')
     .add(labels, stats.openWindows ?? 0);
+  out
+    .gauge('seganet_values', 'Last values of devices and topics in memory.')
+    .add(labels, stats.keptValues ?? 0);
+  out.gauge('seganet_values_bytes', 'Memory in use for last values.').add(labels, stats.valueBytes ?? 0);
   addDeliveries(out, labels, stats);
   addLog(out, labels, stats.log);
   addCommands(out, labels, stats.commands);

@@ -51,6 +51,21 @@ const rows = /** @type {const} */ ({
     values: ['refuse', 'accept'],
     default: 'refuse'
   },
+  values: {
+    type: 'choice',
+    values: ['on', 'off'],
+    default: 'on',
+    variable: 'SEGANET_VALUES',
+    help: 'Keep the last value of each device and topic for the status page.'
+  },
+  valuesMiB: { type: 'integer', min: 1, max: 1024, default: 16, unit: 'MiB' },
+  valueTopics: { type: 'integer', min: 1, max: 1024, default: 256 },
+  valuesNotKept: {
+    type: 'text',
+    default: '',
+    pattern: /^[^\0]{1,4096}$/,
+    shape: 'topic filters with commas between them, at most 4096 characters'
+  },
   fastPath: { type: 'choice', values: ['auto', 'off'], default: 'auto' },
   acknowledge: {
     type: 'choice',

@@ -140,6 +140,9 @@ class Engine {
   agents(after, limit) {
     return this.known.filter(({ device }) => device > after).slice(0, limit);
   }
+  values() {
+    return { values: [], next: null, more: false, at: 0 };
+  }
   takeMessages(into) {
     const frame = this.frames.shift();
     return frame ? frame.copy(into) : 0;
