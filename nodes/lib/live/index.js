@@ -7,11 +7,12 @@ const { LiveStream } = require('./live-stream');
 const { parseLiveQuery } = require('./live-query');
 const { StatusServer } = require('./status-server');
 const { pageFiles, pageFile, textsFor, HEADERS } = require('./page-files');
+const { addValues } = require('./value-endpoints');
 
 /** @typedef {import('./live-stream').LiveEngine} LiveEngine */
 
 /**
- * Adds GET /seganet/live (the stream), /seganet/ (the page) and the page's files to the admin API.
+ * Adds GET /seganet/live (the stream), the last values, /seganet/ (the page) and the page's files to the admin API.
  * @param {any} app Express
  * @param {any} mayRead middleware that checks the permission for the stream
  * @param {() => LiveEngine[]} engines
@@ -36,6 +37,7 @@ function addLive(app, mayRead, engines, options) {
     if (request.method === 'HEAD') return response.status(200).end();
     stream.add(response, query, mayWrite(request));
   });
+  addValues(app, mayRead, engines, options.onFault);
   const sendFile = (/** @type {string} */ name) => {
     const { type, file } = pageFile(name);
     return (/** @type {any} */ _request, /** @type {any} */ response) =>

@@ -22,7 +22,7 @@ const MAX_LOGINS = 2;
 
 /** Paths below the root of the admin API, by method. */
 const GET =
-  /^(seganet\/?|seganet\/(live|texts\.json|[a-z-]+\.(html|css|mjs)|engines\/[^/]+\/dead-letters|directory(\/[^/]+\/(things|q))?)|auth\/login)$/;
+  /^(seganet\/?|seganet\/(live|values(\/stream)?|topics|texts\.json|[a-z-]+\.(html|css|mjs)|engines\/[^/]+\/dead-letters|directory(\/[^/]+\/(things|q))?)|auth\/login)$/;
 const POST =
   /^(seganet\/engines\/[^/]+\/dead-letters|seganet\/ocf\/[^/]+\/(codes|delete)|seganet\/tenants\/[^/]+\/(wake|sleep|backup|logs)|auth\/token)$/;
 /** Of these, the pages, to which other sites may link. They change nothing by themselves. */

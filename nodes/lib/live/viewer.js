@@ -9,6 +9,7 @@ const MAX_BLOCKED_MS = 30000;
 /** A connection ends after this long, ms. The page connects again, so that a login that ended has an effect. */
 const MAX_AGE_MS = 600000;
 
+/** @template [Q=import('./live-query').LiveQuery] */
 class Viewer {
   #events;
   #now;
@@ -16,7 +17,7 @@ class Viewer {
 
   /**
    * @param {import('node:http').ServerResponse} response
-   * @param {import('./live-query').LiveQuery} query
+   * @param {Q} query
    * @param {{ now: () => number, onClose?: () => void }} options now: ms
    */
   constructor(response, query, options) {
@@ -44,6 +45,11 @@ class Viewer {
   /** @param {string} event @param {string} data JSON */
   send(event, data) {
     this.#events.send({ event, data });
+  }
+
+  /** Sends a comment, by which the client knows that the stream lives. */
+  beat() {
+    this.#events.beat();
   }
 
   end() {
