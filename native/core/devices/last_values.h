@@ -49,7 +49,8 @@ struct LastValuesOptions {
   std::vector<std::string> not_kept;
 };
 
-// What the workers of an engine share. Thread safety: any thread; memory.SetLimit before the others.
+// What the workers of an engine share. Thread safety: any thread; memory.SetLimit before the
+// others.
 struct SharedValues {
   static constexpr size_t kMostWorkers = 64;
   SharedValues() {

@@ -9,9 +9,7 @@ namespace seganet {
 namespace {
 
 struct FirstNumberVisitor : json::NoVisitor {
-  void Key(std::string_view raw) {
-    is_time = raw == "ts" || raw == "time" || raw == "timestamp";
-  }
+  void Key(std::string_view raw) { is_time = raw == "ts" || raw == "time" || raw == "timestamp"; }
   void Scalar(std::string_view raw) {
     const char c = raw.front();
     if (number.empty() && !is_time && (c == '-' || (c >= '0' && c <= '9'))) number = raw;

@@ -32,9 +32,8 @@ ValuePage Engine::Values(const ValueQuery& query) {
   const SlotExchange::Hold hold(&exchange_);
   std::vector<ValuePage> pages(workers_.size());
   for (size_t i = 0; i < workers_.size(); ++i) {
-    workers_[i]->WithValues([&](LastValues* values, const Now& now) {
-      pages[i] = values->Page(query, now.mono_us);
-    });
+    workers_[i]->WithValues(
+        [&](LastValues* values, const Now& now) { pages[i] = values->Page(query, now.mono_us); });
   }
   ValuePage joined;
   joined.at_us = pages.empty() ? 0 : pages.front().at_us;
@@ -82,17 +81,15 @@ ValuePage Engine::ChangedValues(const ValueQuery& query, int64_t since_us) {
 
 TopicLevels Engine::ValueLevels(size_t worker, std::string_view prefix, const ValueKey& after) {
   TopicLevels levels;
-  workers_[worker]->WithValues([&](LastValues* values, const Now&) {
-    levels = values->Levels(prefix, after);
-  });
+  workers_[worker]->WithValues(
+      [&](LastValues* values, const Now&) { levels = values->Levels(prefix, after); });
   return levels;
 }
 
 bool Engine::SaveValues(size_t worker, ValueKey* after, std::string* rows) {
   bool is_complete = true;
-  workers_[worker]->WithValues([&](LastValues* values, const Now& now) {
-    is_complete = values->Save(after, now, rows);
-  });
+  workers_[worker]->WithValues(
+      [&](LastValues* values, const Now& now) { is_complete = values->Save(after, now, rows); });
   return is_complete;
 }
 
