@@ -47,8 +47,8 @@ struct Load {
   size_t devices = 1000;
   size_t topics = 1;  // of each device
   uint32_t memory_mib = 64;
-  int64_t gap_us = 100;      // between two records
-  bool is_endless = false;   // each record has a new topic
+  int64_t gap_us = 100;     // between two records
+  bool is_endless = false;  // each record has a new topic
 };
 
 // Records go to the devices in turns; all devices send a topic before the next one.
@@ -58,7 +58,8 @@ void Measure(const char* name, const Load& load) {
   CounterBlock counters;
   std::atomic<int64_t> connected{0};
   LastValues values({.memory_mib = load.memory_mib}, 0, &shared, &counters);
-  DeviceTable table(load.devices, &connected);
+  Identities identities;
+  DeviceTable table(load.devices, &connected, &identities);
   std::vector<Device*> devices;
   for (size_t i = 0; i < load.devices; ++i) {
     devices.push_back(table.Get("pump-" + std::to_string(i), 0));
@@ -89,8 +90,8 @@ void Measure(const char* name, const Load& load) {
     if (round > 0) made += allocations - before;  // the first round makes what stays
   }
   std::sort(rounds.begin(), rounds.end());
-  std::printf("%-52s best %5.0f ns, median %5.0f ns a record, %.4f allocations, %lld values\n", name,
-              rounds.front(), rounds[rounds.size() / 2],
+  std::printf("%-52s best %5.0f ns, median %5.0f ns a record, %.4f allocations, %lld values\n",
+              name, rounds.front(), rounds[rounds.size() / 2],
               static_cast<double>(made) / (kRecordsPerRound * (kRounds - 1)),
               static_cast<long long>(shared.kept.load()));
 }

@@ -9,6 +9,8 @@
 // the first N devices send alarms only, and the others none. It prints how long alarms took from
 // the device's send to the cloud. With BEHIND=N, each connection is a bridge that speaks for N
 // devices in turn; 0 = the source has a bridge, but none of these connections is one.
+//
+// VALUES_MIB=N keeps the last values of the topics.
 #include <arpa/inet.h>
 #include <malloc.h>
 #include <netinet/in.h>
@@ -249,6 +251,9 @@ int main(int argc, char** argv) {
   options.acknowledge = Acknowledge::kSafe;
   if (const char* wake = std::getenv("WAKE_US")) {
     options.wake_interval_us = static_cast<uint32_t>(std::atoi(wake));
+  }
+  if (const char* values = std::getenv("VALUES_MIB")) {
+    options.values.memory_mib = static_cast<uint32_t>(std::atoi(values));
   }
   ListenSpec listening;
   listening.host = "127.0.0.1";

@@ -99,8 +99,8 @@ Napi::Value EngineWrap::Values(const Napi::CallbackInfo& info) {
   if (!ReadQuery(env, info[0], &query, &since)) return env.Undefined();
   const bool is_by_key = std::isnan(since);
   Engine& engine = handle_->engine;
-  const ValuePage page = is_by_key ? engine.Values(query)
-                                   : engine.ChangedValues(query, static_cast<int64_t>(since));
+  const ValuePage page =
+      is_by_key ? engine.Values(query) : engine.ChangedValues(query, static_cast<int64_t>(since));
   Napi::Array rows = Napi::Array::New(env);
   for (const ValueRow& row : page.rows) {
     const Napi::HandleScope scope(env);

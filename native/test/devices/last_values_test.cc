@@ -27,10 +27,14 @@ struct Worker {
 
   void Keep(std::string_view device, std::string_view topic, std::string_view payload,
             int64_t at_us = kMinute, uint32_t seq = 0) {
-    Record record = test::MakeRecord(device, topic, payload, kNormal, at_us);
+    KeepAt(devices.Get(device, at_us), topic, payload, at_us, seq);
+  }
+  void KeepAt(Device* device, std::string_view topic, std::string_view payload, int64_t at_us,
+              uint32_t seq = 0) {
+    Record record = test::MakeRecord(device->id, topic, payload, kNormal, at_us);
     record.seq = seq;
     record.ts_ms = at_us / 1000;
-    values.Keep(devices.Get(device, at_us), record);
+    values.Keep(device, record);
   }
   std::vector<ValueRow> All(ValueQuery query = {.limit = 1000}, int64_t now_us = kMinute) {
     return values.Page(query, now_us).rows;
@@ -47,7 +51,8 @@ struct Worker {
   CounterBlock counters;
   std::atomic<int64_t> connected{0};
   LastValues values;
-  DeviceTable devices{1000, &connected};
+  Identities identities;
+  DeviceTable devices{1000, &connected, &identities};
 };
 
 class LastValuesTest : public testing::Test {
@@ -203,6 +208,38 @@ TEST_F(LastValuesTest, ValuesMoveWithTheirDevice) {
   EXPECT_EQ(shared_.memory.used(), bytes);
   other.Keep("a", "t", "4", 4 * kMinute);
   EXPECT_EQ(other.All()[0].payload, "4");
+}
+
+TEST_F(LastValuesTest, TheRowsOfOneIdAreOneDeviceForReaders) {
+  Worker other({.memory_mib = 1, .topics = 4}, 1, &shared_);
+  worker_.identities.Activate();
+  other.identities.Activate();
+  Device* const one = worker_.devices.Get("bridge-1", kMinute);
+  Device* const two = worker_.devices.Get("bridge-2", kMinute);
+  worker_.Keep("x", "t", "own", kMinute);
+  worker_.KeepAt(worker_.devices.GetBehind(one, "x", kMinute), "t", "one", 2 * kMinute);
+  worker_.KeepAt(worker_.devices.GetBehind(one, "x", kMinute), "u", "one", 2 * kMinute);
+  worker_.KeepAt(worker_.devices.GetBehind(two, "x", kMinute), "t", "two", 3 * kMinute);
+  EXPECT_EQ(shared_.kept, 4);
+  EXPECT_EQ(worker_.Keys({}), "x:t x:u ");
+  EXPECT_EQ(worker_.All()[0].payload, "two");
+  EXPECT_EQ(worker_.Keys({.device = "x", .limit = 1}), "x:t ");
+  EXPECT_EQ(worker_.Keys({.after = {"x", "t"}, .device = "x"}), "x:u ");
+  EXPECT_EQ(worker_.values.Changed({.device = "x"}, 0, 4 * kMinute).rows.size(), 4u);
+  worker_.devices.DropBehind(two);
+  EXPECT_EQ(worker_.All()[0].payload, "one");
+  auto rows = worker_.devices.Take([](const Device& device) { return device.id == "bridge-1"; });
+  worker_.values.Leave(rows[0].get());
+  EXPECT_EQ(worker_.Keys({}), "x:t ");
+  EXPECT_EQ(worker_.All()[0].payload, "own");
+  Device* const moved = other.devices.Put(std::move(rows[0]));
+  other.values.Enter(moved);
+  EXPECT_EQ(other.Keys({}), "x:t x:u ");
+  other.KeepAt(DeviceTable::FindBehind(moved, "x"), "u", "new", 5 * kMinute);
+  EXPECT_EQ(other.All()[1].payload, "new");
+  other.devices.DropBehind(moved);
+  EXPECT_EQ(other.Keys({}), "");
+  EXPECT_EQ(shared_.kept, 1);
 }
 
 TEST_F(LastValuesTest, PagesInTheOrderOfDevicesAndTopics) {
