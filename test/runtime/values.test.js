@@ -38,14 +38,15 @@ test('are there after a stop, and those of the last file after kill -9', async (
   await first.publish('temp', '21');
   await first.publish('state', 'on');
   expect(await first.shown()).toBe('state=on temp=21');
-  await first.gateway.stop();
+  first.gateway.child.kill('SIGTERM');
+  await first.gateway.ended;
 
   const second = await start(env);
   await until(async () => (await second.shown()) === 'state=on* temp=21*', { what: 'the restored values' });
   await second.publish('temp', '22');
   expect(await second.shown()).toBe('state=on* temp=22');
   second.gateway.child.kill('SIGKILL');
-  await second.gateway.exit;
+  await second.gateway.ended;
 
   const third = await start(env);
   await until(async () => (await third.shown()) === 'state=on* temp=21*', { what: 'the values of the file' });
