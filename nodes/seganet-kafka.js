@@ -5,11 +5,7 @@ require('./lib/capabilities').use('kafka');
 const { BrokerLink } = require('./lib/engine/broker-link');
 const { threads } = require('./lib/engine/modules');
 const { Complaints } = require('./lib/base/complaints');
-const { configOf, given } = require('./lib/base/node-config');
-const { tlsFiles } = require('./lib/settings/broker-options');
-const { readSettings } = require('./lib/settings/migrations');
-const { schema } = require('./lib/kafka/settings/kafka');
-const { clusterOptions } = require('./lib/kafka/settings/kafka-options');
+const { readCluster } = require('./lib/kafka/settings/cluster-node');
 
 const STOP_MS = 2000;
 
@@ -28,14 +24,8 @@ module.exports = function (RED) {
   function Cluster(config) {
     RED.nodes.createNode(this, config);
     this.link = null;
-    const { values, problems } = readSettings({ ...config, ...given(this.credentials) }, schema);
-    if (problems.length > 0) return fail(this, problems.join(' '));
     try {
-      const files = tlsFiles(configOf(RED, values.tls), (name) =>
-        RED.util.evaluateNodeProperty(name, 'env', this, {})
-      );
-      const node = values.tls ? RED.nodes.getNode(values.tls) : null;
-      const { options, warning } = clusterOptions(values, { node, files });
+      const { options, warning } = readCluster(RED, this, config, this.credentials);
       if (warning) this.warn(warning);
       const name = config.name || options.brokers[0].host;
       const link = new BrokerLink(this.id, name, options, () => threads('kafka').UplinkThread);

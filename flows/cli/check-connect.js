@@ -1,22 +1,28 @@
 'use strict';
-// Connects to each uplink broker of the flow, as the button Test connection of its dialog does.
+// Connects to each uplink broker and Kafka cluster of the flow, as the button Test connection of its dialog does.
 
 const fs = require('node:fs');
 const path = require('node:path');
 const { readRegular } = require('../../nodes/lib/base/files/regular-file');
-const { readBroker, topicsAt, withVariables } = require('../../nodes/lib/settings/broker-node');
-const { checkOptions } = require('../../nodes/lib/settings/uplink-options');
+const { withVariables } = require('../../nodes/lib/settings/broker-node');
 const { credentialsOf } = require('./flow-credentials');
 
 /** @typedef {import('./check').Finding} Finding */
 /** @typedef {Record<string, any>} Config of a node, as the flow file has it */
+
+/** The tests, by the type of the config node. @type {Record<string, import('../../nodes/lib/engine/connection-test-endpoint').ConnectionTest['test']>} */
+const TESTS = {
+  'seganet-uplink-broker': (...args) =>
+    require('../../nodes/lib/uplink/session/connection-test').testBroker(...args),
+  'seganet-kafka': (...args) => require('../../nodes/lib/kafka/cluster-test').testCluster(...args)
+};
 
 const SHIPPED = path.join(__dirname, '../gateway.json');
 
 /**
  * @param {string} home
  * @param {NodeJS.ProcessEnv} env of the gateway
- * @returns {Promise<Finding[]>} one for each step of each broker
+ * @returns {Promise<Finding[]>} one for each step of each broker and cluster
  */
 async function checkConnections(home, env) {
   const about = 'connect';
@@ -35,11 +41,11 @@ async function checkConnections(home, env) {
   } catch {
     return [problem('The brokers cannot be tried before the problems above are solved.')];
   }
-  const brokers = flow.filter(({ type, d }) => type === 'seganet-uplink-broker' && !d);
+  const brokers = flow.filter(({ type, d }) => Object.hasOwn(TESTS, type) && !d);
   /** @type {Finding[]} */
   const findings = [];
   for (const broker of brokers) {
-    const name = broker.name || broker.url || broker.id;
+    const name = broker.name || broker.url || broker.brokers || broker.id;
     if (broker.overlay) {
       const text = `${name} is reached by an overlay network: try it in its dialog, while the gateway runs.`;
       findings.push({ about, result: 'note', text });
@@ -55,7 +61,7 @@ async function checkConnections(home, env) {
     }
   }
   if (brokers.length > 0) return findings;
-  return [{ about, result: 'note', text: 'The flow has no uplink broker.' }];
+  return [{ about, result: 'note', text: 'The flow has no uplink broker and no Kafka cluster.' }];
 }
 
 /**
@@ -65,7 +71,7 @@ async function checkConnections(home, env) {
  * @throws {Error} with a sentence, for a wrong setting
  */
 async function tryBroker({ broker, name, flow, credentials, env }) {
-  const { id: gateway } = gatewayOf(flow, env);
+  const gateway = gatewayOf(flow, env);
   const RED = /** @type {any} */ ({
     nodes: {
       getNode: (/** @type {string} */ id) =>
@@ -77,21 +83,24 @@ async function tryBroker({ broker, name, flow, credentials, env }) {
     },
     util: { evaluateNodeProperty: (/** @type {string} */ variable) => env[variable] }
   });
-  const { options } = readBroker(RED, /** @type {any} */ (broker), broker, credentials[broker.id]);
-  const checked = checkOptions({ ...options, gateway }, '');
-  const { testConnection } = require('../../nodes/lib/uplink/session/connection-test');
-  const steps = await testConnection(checked, topicsAt(flow, broker.id, gateway));
-  return steps.map(({ step, ok, text }) => ({
+  const steps = await TESTS[broker.type](RED, {
+    node: /** @type {any} */ (broker),
+    config: broker,
+    credentials: credentials[broker.id] ?? {},
+    nodes: flow,
+    gateway
+  });
+  return steps.map(({ step, ok, isMinor, at, text }) => ({
     about: 'connect',
-    result: ok ? 'ok' : 'problem',
-    text: `${name}, ${step}: ${text}`
+    result: ok ? 'ok' : isMinor ? 'note' : 'problem',
+    text: `${name}, ${at ? `${at}, ` : ''}${step}: ${text}`
   }));
 }
 
 /** @param {Config[]} flow @param {NodeJS.ProcessEnv} env */
 function gatewayOf(flow, env) {
   const engine = flow.find(({ type, d }) => type === 'seganet-engine' && !d);
-  return { id: engine?.gatewayId || env.SEGANET_GATEWAY_ID || 'gateway' };
+  return engine?.gatewayId || env.SEGANET_GATEWAY_ID || 'gateway';
 }
 
 /**

@@ -12,7 +12,7 @@ const MOST_GIB = { initial: 64, most: 65_536 };
 
 const OPTIONS = {
   home: `  --home DIR         the gateway's folder; default: SEGANET_HOME, else ~/.seganet`,
-  connect: `  --connect          check: also connect to each uplink broker and send an empty message to its topics`,
+  connect: `  --connect          check: also connect to each broker and Kafka cluster; each topic of MQTT gets an empty message`,
   force: `  --force            backup, install-service: replace the existing file;
                      restore: set the existing folder aside as DIR.before-<time>`,
   'most-gib': `  --most-gib N       restore: refuse a backup whose files have more than N GiB together; default ${MOST_GIB.initial}`,

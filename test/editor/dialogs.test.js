@@ -156,7 +156,7 @@ describe('the dialogs', () => {
       page.$$eval('.seganet-steps li', (all) => all.map(({ textContent }) => textContent?.trim()));
     /** Presses the button and waits for the answer. */
     const press = async () => {
-      await page.click('#seganet-test');
+      await page.click('.seganet-test');
       await page.waitForFunction(
         () =>
           document.querySelector('.seganet-steps li') && !document.querySelector('.seganet-steps .fa-spinner')

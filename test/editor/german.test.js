@@ -111,6 +111,19 @@ describe('in German', () => {
     );
   });
 
+  test('tests the connection of a Kafka cluster', async () => {
+    const { page } = await openIn('de-DE');
+    const cluster = { id: 'cluster', type: 'seganet-kafka', config: true };
+    await openDialog(page, cluster);
+    await page.click('.seganet-test >> text=Verbindung testen');
+    const [step] = await Promise.all([
+      page.waitForSelector('.seganet-steps .fa-times + span'),
+      page.waitForSelector('.seganet-test:not([disabled])')
+    ]);
+    expect(await step.textContent()).toMatch(/^Verbindung: Nothing listens at 127\.0\.0\.1:1\./);
+    await closeDialog(page, cluster, 'cancel');
+  });
+
   test('has the sidebar in German', async () => {
     const { page } = await openIn('de-DE');
     await page.waitForFunction(() => document.querySelector('.seganet-sidebar'));

@@ -7,7 +7,7 @@ const { addLive } = require('../live');
 const { readiness } = require('../health');
 const { CONTENT_TYPE, metricsText } = require('../metrics');
 const { additions } = require('./additions');
-const { addBrokerTest } = require('./broker-test-endpoint');
+const { addConnectionTest } = require('./connection-test-endpoint');
 const { addDeadLetterEndpoints } = require('./dead-letter-endpoints');
 const { addHealthEndpoints, healthOf } = require('./health-endpoints');
 const { openStatusPort } = require('./status-port');
@@ -67,7 +67,7 @@ function addEndpoints(RED, engines) {
     }
   );
   addDeadLetterEndpoints(RED);
-  addBrokerTest(RED, engines);
+  addConnectionTest(RED, engines);
   addVariables(RED);
   const complaints = new Complaints((sentence) => RED.log.error(sentence));
   addLive(RED.httpAdmin, mayRead, () => [...engines].map(liveEngine), {

@@ -6,6 +6,12 @@ const { addKafkaSource, addProducer } = require('./metrics');
 
 exports.threads = () => require('./uplink');
 
+/** @type {import('../engine/connection-test-endpoint').ConnectionTest} */
+exports.connectionTest = {
+  type: 'seganet-kafka',
+  test: (RED, tested) => require('./cluster-test').testCluster(RED, tested)
+};
+
 /** @type {import('../metrics').MetricsAddition} */
 exports.metrics = {
   sources: {

@@ -97,6 +97,16 @@ function withVariables(config, variable) {
 }
 
 /**
+ * A config node that is tested, deployed or not.
+ * @typedef {object} Tested
+ * @property {import('node-red').Node} node in whose scope variables are looked up
+ * @property {Record<string, any>} config with the values of its variables
+ * @property {Record<string, any>} credentials
+ * @property {Record<string, any>[]} nodes of the flow, with the values of their variables
+ * @property {string} gateway
+ */
+
+/**
  * Returns topics to which uplink nodes publish at a broker, for a test of it.
  * @param {Record<string, any>[]} nodes of the flow, with the values of their variables
  * @param {string} broker id of its node
