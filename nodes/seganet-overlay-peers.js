@@ -5,6 +5,7 @@ require('./lib/capabilities').use('overlay');
 const { Status } = require('./lib/base/status');
 const { leaveInert } = require('./lib/engine/join');
 const { EVENTS, peerSchema } = require('./lib/overlay/settings');
+const { shortReason } = require('./lib/base/texts/short-reasons');
 const { readSettings } = require('./lib/settings/migrations');
 const { messageOf, shownOf } = require('./lib/overlay/peers');
 
@@ -52,7 +53,9 @@ module.exports = function (RED) {
       onState: (problem) => {
         if (problem) {
           latest = null;
-          status.red(`overlay: ${/\((E[A-Z]+)\)/.exec(problem)?.[1] ?? 'lost'}`);
+          status.red(
+            `overlay: ${shortReason(/\((E[A-Z]+)\)/.exec(problem)?.[1] ?? '') || 'connection lost'}`
+          );
           if (!isLost) this.warn(problem);
         }
         // Another reason for the same loss is only shown.

@@ -4,6 +4,7 @@ require('../native/node/needs-node');
 require('./lib/capabilities').use('tenants');
 const { Status } = require('./lib/base/status');
 const { leaveInert } = require('./lib/engine/join');
+const { shortReason } = require('./lib/base/texts/short-reasons');
 const { readSettings } = require('./lib/settings/migrations');
 const { eventSchema } = require('./lib/tenants/settings');
 const { KeeperEvents } = require('./lib/tenants/keeper/keeper-events');
@@ -35,7 +36,9 @@ module.exports = function (RED) {
         },
         onState: (problem) => {
           if (problem) {
-            status.red(`keeper: ${/\((E[A-Z]+)\)/.exec(problem)?.[1] ?? 'lost'}`);
+            status.red(
+              `keeper: ${shortReason(/\((E[A-Z]+)\)/.exec(problem)?.[1] ?? '') || 'connection lost'}`
+            );
             if (!isLost) this.warn(problem);
           } else status.set({ fill: 'green', shape: 'dot', text: 'connected' });
           // Another reason for the same loss is only shown.

@@ -96,7 +96,7 @@ describe('in German', () => {
     expect(errors).toEqual([]);
   }, 120000);
 
-  test('explains a wrong value and shows a fixed status in German', async () => {
+  test('explains a wrong value and shows statuses in German', async () => {
     const { page } = await openIn('de-AT');
     const reasons = await page.evaluate(() => {
       const { RED } = /** @type {any} */ (window);
@@ -108,6 +108,9 @@ describe('in German', () => {
     expect(reasons.join()).toContain('Bytes (m) muss eine ganze Zahl von 64 bis 1048576 sein');
     await page.waitForFunction(
       () => /** @type {any} */ (window).RED.nodes.node('lost')?.status?.text === 'keine Engine'
+    );
+    await page.waitForFunction(
+      () => /** @type {any} */ (window).RED.nodes.node('out')?.status?.text === 'nichts lauscht dort'
     );
   });
 

@@ -183,7 +183,7 @@ test('shows how many tenants are awake, and the reason why some are not', async 
   made[0].tell({ asleep: 2 }, [{ ...row, state: 'asleep', reason: '' }]);
   await until(() => shown('tenants')?.text === '0 awake, 2 asleep');
   made[0].tell({ asleep: 2 }, [], 'The keeper of the tenants does not answer (ENOENT).');
-  await until(() => shown('tenants')?.text === 'keeper: ENOENT');
+  await until(() => shown('tenants')?.text === 'keeper: not running');
   expect(shown('tenants').fill).toBe('red');
   expect(errors()).toEqual([]);
 });
@@ -250,7 +250,7 @@ test('sends the events of the keeper, and reports a lost stream', async () => {
     ['tenants/keeper/lost', 'lost', expect.any(Number)]
   ]);
   await until(() => /^keeper: /.test(shown('events')?.text));
-  await until(() => /ENOENT/.test(shown('events')?.text));
+  await until(() => /not running/.test(shown('events')?.text));
   expect(warnings().filter(([id]) => id)).toEqual([['events', expect.stringMatching(/^The keeper/)]]);
   expect(messages.filter(({ payload }) => payload.event === 'lost')).toHaveLength(1);
 });

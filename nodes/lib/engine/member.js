@@ -38,6 +38,8 @@ const { Status, shorten, rate } = require('../base/status');
  * @typedef {StageParts & ListenerParts} Stage a node's contribution to the plan
  */
 
+/** How the wires of an output carry records, for the status. */
+const CARRIAGES = { native: 'native', message: 'as messages', both: 'native and messages' };
 const STILL = { recordsIn: 0, recordsOut: 0, batches: 0, copiesDropped: 0, filtered: 0 };
 
 class Member {
@@ -253,7 +255,7 @@ class Member {
   carriage() {
     const { carriage = 'none', veto = '' } = this.route ?? {};
     const why = veto && ` (${veto})`;
-    return carriage === 'none' ? '' : ` · ${carriage}${why}`;
+    return carriage === 'none' ? '' : ` · ${CARRIAGES[carriage]}${why}`;
   }
 
   /** Call it when the node is closed. */

@@ -2,7 +2,9 @@
 // The status of an uplink node: the state of its broker, and the records that wait for it.
 
 const { odd, classList } = require('./session-summary');
+const { classNames } = require('../base/classes');
 const { shorten, rate } = require('../base/status');
+const { shortReason } = require('../base/texts/short-reasons');
 const { sum } = require('./drain');
 
 /**
@@ -51,35 +53,41 @@ function heldShown(why, stats, alone) {
  */
 function sessionShown(session, tail) {
   const isOnItsWay = session.state === 'connecting';
-  const text = `${classList(session.classes)}: ${isOnItsWay ? 'connecting' : trouble(session)}`;
+  const text = `classes ${classList(session.classes)}: ${isOnItsWay ? 'connecting' : trouble(session)}`;
   return { fill: isOnItsWay ? 'yellow' : 'red', shape: 'ring', text: shorten(text, tail) };
 }
 
 /** @param {Pick<UplinkState, 'state' | 'code' | 'reason' | 'oldestMs'>} state */
 function trouble({ state, code = '', reason = '', oldestMs = -1 }) {
   if (state === 'stalled') return oldestMs > 0 ? `stalled ${Math.round(oldestMs / 1000)} s` : 'stalled';
+  const words = shortReason(code);
+  if (words) return words;
   if (state === 'refused') return reason || 'refused';
   const cause = code || reason;
   return cause ? `disconnected: ${cause}` : 'disconnected';
 }
 
 /**
- * Status with each class's median time from arrival to the cloud's PUBACK: connected · c1 2 · c3 430 ms. If there is a
- * backlog, or a message about paths, only the most urgent class fits.
+ * Status with each class's median time from arrival to the cloud's PUBACK: connected · critical 2 ms · normal 430 ms. If
+ * there is a backlog, a message about paths, or no room, only the most urgent class is shown.
  * @param {UplinkState} state
  * @param {EngineStats['latency']} latency
  * @param {number} backlog records
  */
 function connected({ rttMs = 0, code = '', sessions = [] }, latency, backlog) {
   const note = ways(code, sessions);
-  const rows = backlog > 0 || note ? latency.slice(0, 1) : latency;
-  const medians = rows.map((row) => `c${row.class} ${Math.ceil(row.p50)}`);
-  if (medians.length === 0 && rttMs > 0) medians.push(String(Math.ceil(rttMs)));
-  const hasRoom = medians.length > 0 && !(backlog > 0 && note);
-  const figures = hasRoom ? ` · ${medians.join(' · ')} ms` : '';
+  const medians = latency.map((row) => ` · ${nameOf(row.class)} ${Math.ceil(row.p50)} ms`);
+  if (medians.length === 0 && rttMs > 0) medians.push(` · ${Math.ceil(rttMs)} ms`);
+  const first = backlog > 0 && note ? '' : (medians[0] ?? '');
+  const figures = backlog > 0 || note ? first : medians.join('');
   const tail = backlog > 0 ? ` · backlog ${rate(backlog)}` : '';
   const down = note && lost(sessions);
-  const texts = [`${note}${down}${figures}${tail}`, `${note}${down}${tail}`, `${note}${figures}${tail}`];
+  const texts = [
+    `${note}${down}${figures}${tail}`,
+    `${note}${down}${first}${tail}`,
+    `${note}${down}${tail}`,
+    `${note}${first}${tail}`
+  ];
   const text = texts.map((each) => `connected${each}`).find((each) => shorten(each) === each);
   return text ?? shorten(`connected${note}`, tail);
 }
@@ -123,6 +131,9 @@ function lost(sessions) {
   const names = new Set(down.map(({ name }) => name));
   return names.size === 1 ? ` · ${[...names][0]} down` : '';
 }
+
+/** @param {number} recordClass */
+const nameOf = (recordClass) => (recordClass > 4 ? `class ${recordClass}` : classNames[recordClass]);
 
 /** @param {EngineStats} stats @returns {string} such as " · 12.3 k kept" */
 function waiting({ heldRecords, storedRecords }) {

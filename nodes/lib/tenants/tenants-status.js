@@ -2,6 +2,7 @@
 // The status of a tenants node: how many tenants are awake, and why some wait.
 
 const { rate, shorten } = require('../base/status');
+const { shortReason } = require('../base/texts/short-reasons');
 
 /**
  * @typedef {Record<import('./uplink/tenant').TenantState, number>} Counts
@@ -45,9 +46,10 @@ function tenantsShown({ counts, fileProblem, keeperProblem, failed, kept }) {
   };
 }
 
-/** @param {string} sentence @returns {string} the system's code in it, or its first words */
+/** @param {string} sentence @returns {string} the words of the system's code in it, or its first words */
 function cause(sentence) {
-  return /\((E[A-Z]+)\)/.exec(sentence)?.[1] ?? (/is not used\. (.*)/.exec(sentence)?.[1] || sentence);
+  const code = /\((E[A-Z]+)\)/.exec(sentence)?.[1] ?? '';
+  return shortReason(code) || code || (/is not used\. (.*)/.exec(sentence)?.[1] ?? sentence);
 }
 
 module.exports = { tenantsShown };

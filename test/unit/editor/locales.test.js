@@ -137,13 +137,6 @@ describe('the English catalogs', () => {
   const script = (...parts) => fs.readFileSync(path.join(root, 'nodes', ...parts), 'utf8');
   const plugins = ['editor', 'conditions', 'sources'].map((name) => script(`seganet-${name}.html`)).join('');
 
-  /** All JavaScript that runs in Node-RED, where status texts are made. */
-  const runtime = fs
-    .readdirSync(path.join(root, 'nodes'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.js'))
-    .map((name) => script(name))
-    .join('\n');
-
   /** True if the code has the key, or makes it from its group, such as t(`drop.${name}`) or 'label.' + name. */
   const isAsked = (code, key) => {
     const group = key.slice(0, key.lastIndexOf('.') + 1);
@@ -161,17 +154,23 @@ describe('the English catalogs', () => {
     };
     const { [type]: page } = runPages([type], { RED, $: () => ({ length: 0, val: () => undefined }) });
     const properties = [...Object.keys(definition.defaults), ...Object.keys(definition.credentials ?? {})];
-    for (const [parts, text] of textsOf(JSON.parse(read(ENGLISH, `${type}.json`)))) {
+    for (const [parts] of textsOf(JSON.parse(read(ENGLISH, `${type}.json`)))) {
       const key = parts.join('.');
-      // The editor asks for the text of a status by the status itself.
       const isUsed =
-        parts.length === 1
-          ? text === key && runtime.includes(`'${key}'`)
-          : parts[0] === 'label'
-            ? properties.includes(parts[1]) || page.includes(`label.${parts[1]}`)
-            : isAsked(page + plugins, key);
+        parts[0] === 'label'
+          ? properties.includes(parts[1]) || page.includes(`label.${parts[1]}`)
+          : isAsked(page + plugins, key);
       expect([key, isUsed]).toEqual([key, true]);
     }
+  });
+
+  test('of the connection test has no text that nothing uses', () => {
+    const { test: texts, step } = JSON.parse(read(ENGLISH, 'seganet-editor.json'));
+    const tests = ['uplink/session/test-steps', 'uplink/session/connection-test', 'kafka/cluster-test-worker']
+      .map((name) => script('lib', `${name}.js`))
+      .join('\n');
+    for (const key of Object.keys(texts)) expect([key, isAsked(plugins, `test.${key}`)]).toEqual([key, true]);
+    for (const key of Object.keys(step)) expect([key, tests.includes(`step('${key}'`)]).toEqual([key, true]);
   });
 
   test('of the status page has no text that nothing uses', () => {

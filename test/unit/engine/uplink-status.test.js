@@ -14,8 +14,8 @@ const backlog = { heldRecords: normal(12345), storedRecords: normal(12345), back
 test.each([
   [{ state: 'connected' }, {}, 'green', 'connected'],
   [{ state: 'connected', rttMs: 2.1 }, {}, 'green', 'connected · 3 ms'],
-  [{ state: 'connected' }, { latency: medians }, 'green', 'connected · c1 2 · c3 430 ms'],
-  [{ state: 'connected' }, { latency: medians, ...backlog }, 'green', 'connected · c1 2 ms · backlog 12.3 k'],
+  [{ state: 'connected' }, { latency: medians }, 'green', 'connected · critical 2 ms · normal 430 ms'],
+  [{ state: 'connected' }, { latency: medians, ...backlog }, 'green', 'connected · critical 2 ms · backlog 12.3 k'],
   [{ state: 'connected', quotaWait: 900 }, backlog, 'yellow', 'refused for now · 12.3 k kept'],
   [
     { state: 'connected', compressedFrom: 6000, compressedTo: 1000 },
@@ -57,7 +57,7 @@ test.each([
     { state: 'connected', compressedFrom: 6000, compressedTo: 1000 },
     { latency: medians, ...backlog },
     'green',
-    'connected · c1 2 ms · backlog 12.3 k'
+    'connected · critical 2 ms · backlog 12.3 k'
   ],
   [{ state: 'connecting' }, {}, 'yellow', 'connecting'],
   [{ state: 'connecting' }, backlog, 'yellow', 'connecting · 12.3 k kept'],
@@ -68,13 +68,13 @@ test.each([
     { state: 'disconnected', code: 'ECONNREFUSED' },
     backlog,
     'red',
-    'disconnected: ECONNREFUSED · 12.3 k kept'
+    'nothing listens there · 12.3 k kept'
   ],
   [
     { state: 'reconnecting', code: 'KEEPALIVE' },
     { heldRecords: normal(9) },
     'red',
-    'disconnected: KEEPALIVE · 9 in memory'
+    'no answer · 9 in memory'
   ],
   [{ state: 'stopped' }, backlog, 'grey', 'stopped']
 ])('shows %j with %j: %s %s', (state, more, fill, text) => {
@@ -82,9 +82,9 @@ test.each([
 });
 
 test.each([
-  [{ code: 'NO_MPTCP' }, {}, 'connected · fell back to TCP · c1 2 ms'],
+  [{ code: 'NO_MPTCP' }, {}, 'connected · fell back to TCP · critical 2 ms'],
   [{ code: 'NO_MPTCP_HERE' }, backlog, 'connected · TCP, no MPTCP here · backlog 12.3 k'],
-  [{ sessions: [[1, 1]] }, {}, 'connected · 2 of 2 paths · c1 2 ms'],
+  [{ sessions: [[1, 1]] }, {}, 'connected · 2 of 2 paths · critical 2 ms'],
   [
     {
       sessions: [
@@ -93,9 +93,9 @@ test.each([
       ]
     },
     {},
-    'connected · 1 of 2 paths · c1 2 ms'
+    'connected · 1 of 2 paths · critical 2 ms'
   ],
-  [{ sessions: [[1]] }, {}, 'connected · c1 2 · c3 430 ms']
+  [{ sessions: [[1]] }, {}, 'connected · critical 2 ms · normal 430 ms']
 ])('shows several paths %j with %j: %s', ({ code, sessions = [] }, more, text) => {
   const reported = sessions.map((each) => ({
     state: 'connected',
@@ -110,8 +110,8 @@ test.each([
 });
 
 test.each([
-  [['up', 'down'], {}, 'connected · 1 of 2 paths · eth0 down · c1 2 ms'],
-  [['up', 'down', 'down'], {}, 'connected · 1 of 3 paths · c1 2 ms'],
+  [['up', 'down'], {}, 'connected · 1 of 2 paths · eth0 down'],
+  [['up', 'down', 'down'], {}, 'connected · 1 of 3 paths · critical 2 ms'],
   [['up', 'down'], backlog, 'connected · 1 of 2 paths · backlog 12.3 k']
 ])('names the path that is down among paths %j: %#', (states, more, text) => {
   const paths = states.map((state, i) => ({ name: `eth${1 - i}`, state, subflows: state === 'up' ? 1 : 0 }));
@@ -167,15 +167,15 @@ describe('with several sessions', () => {
     expect(shownOf(refused, [up, refused], backlog)).toEqual({
       fill: 'red',
       shape: 'ring',
-      text: '3–8: disconnected: ECONNREFUSED · 12.3 k kept'
+      text: 'classes 3–8: nothing listens there · 12.3 k kept'
     });
-    expect(shownOf(refused, [refused, up]).text).toBe('1,2: disconnected: ECONNREFUSED');
+    expect(shownOf(refused, [refused, up]).text).toBe('classes 1,2: nothing listens there');
   });
 
   test('does not show a connecting session as a fault', () => {
     expect(shownOf({ state: 'connecting' }, [up, { state: 'connecting', code: '' }])).toMatchObject({
       fill: 'yellow',
-      text: '3–8: connecting'
+      text: 'classes 3–8: connecting'
     });
   });
 
@@ -185,16 +185,16 @@ describe('with several sessions', () => {
       refused,
       { state: 'reconnecting', code: 'ECONNRESET' }
     ];
-    expect(shownOf(refused, states).text).toBe('2,4: disconnected: ECONNREFUSED');
+    expect(shownOf(refused, states).text).toBe('classes 2,4: nothing listens there');
     const stalls = [
       up,
       { state: 'stalled', code: '', oldestMs: 7100 },
       { state: 'stalled', code: '', oldestMs: 90 }
     ];
-    expect(shownOf({ state: 'stalled' }, stalls).text).toBe('2,4: stalled 7 s');
+    expect(shownOf({ state: 'stalled' }, stalls).text).toBe('classes 2,4: stalled 7 s');
   });
 
   test('shows a problem of all sessions as one of the uplink', () => {
-    expect(shownOf(refused, [refused, refused]).text).toBe('disconnected: ECONNREFUSED');
+    expect(shownOf(refused, [refused, refused]).text).toBe('nothing listens there');
   });
 });

@@ -2,6 +2,7 @@
 // The status of an mqtt source node.
 
 const { rate } = require('../../base/status');
+const { shortReason } = require('../../base/texts/short-reasons');
 
 /**
  * @param {{ state: string, why: { code: string, reason: string } | null, waits: boolean } | null} source
@@ -22,10 +23,17 @@ function shown(source, rates, stats, member) {
       text: `connected · ${rate(rates.recordsIn)}/s${member.carriage()}`
     };
   }
-  if (state === 'refused') return { fill: 'red', shape: 'ring', text: why?.reason ?? 'refused' };
   if (state === 'connecting') return { fill: 'yellow', shape: 'ring', text: 'connecting' };
   if (state === 'stopped') return { fill: 'grey', shape: 'ring', text: 'stopped' };
-  return { fill: 'red', shape: 'ring', text: `disconnected${why?.code ? `: ${why.code}` : ''}` };
+  return { fill: 'red', shape: 'ring', text: trouble(state, why) };
+}
+
+/** @param {string} state @param {{ code: string, reason: string } | null} why */
+function trouble(state, why) {
+  const words = shortReason(why?.code ?? '');
+  if (words) return words;
+  if (state === 'refused') return why?.reason ?? 'refused';
+  return `disconnected${why?.code ? `: ${why.code}` : ''}`;
 }
 
 exports.shown = shown;
