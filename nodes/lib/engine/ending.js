@@ -47,10 +47,9 @@ function reportLeft({ lost, kept, isRemoved }, log, node) {
     node.warn(
       `The engine node was deleted or disabled while ${kept} records waited for the cloud. They stay on disk in ${directory} and are sent when this engine node and its uplink nodes are back (undo the deletion, or enable them).`
     );
-  } else if (lost === 0 && keeps) {
-    node.info(
-      `Records that wait for the cloud: ${kept}. They are on disk and are sent when their uplink nodes run again.`
-    );
+  } else if (lost === 0) {
+    const place = kept > 0 ? ' They are on disk and are sent when their uplink nodes run again.' : '';
+    node.info(`Stopped. Records that wait for the cloud: ${kept}.${place}`);
   }
 }
 

@@ -204,7 +204,7 @@ describe('with a log', () => {
     setTimeout(() => engines[0].held.splice(0), 1000);
     await close(host);
     expect(calls).not.toContain('saveAll');
-    expect(logged).toEqual({ warn: [], error: [], info: [] });
+    expect(logged).toEqual({ warn: [], error: [], info: ['Stopped. Records that wait for the cloud: 0.'] });
   });
 
   test('is not delayed in its stop by a backlog on disk', async () => {
