@@ -11,6 +11,8 @@ const { nextReading } = require('./readings');
 
 /** A device delays its next reading if the gateway does not acknowledge, as a device with little memory would. */
 const MAX_UNACKNOWLEDGED = 20;
+/** Devices that publish at the same time, as those of one machine do: their records share a batch that one can see. */
+const GROUP = 16;
 
 /**
  * @param {number} number
@@ -34,7 +36,6 @@ function startDevice(number, { host, port, periodMs, delayMs }) {
     unacknowledged++;
     client.publish(`d/${id}/${topic}`, payload, { qos: 1 }, () => unacknowledged--);
   };
-  // Spread over the period, so that the devices do not all publish at the same time.
   const start = setTimeout(() => (timer = setInterval(publish, periodMs)), delayMs);
   /** @type {NodeJS.Timeout | undefined} */
   let timer;
@@ -53,7 +54,9 @@ function startFleet({ host, port, devices, rate }) {
   const periodMs = 1000 / rate;
   let waiting = devices;
   const fleet = Array.from({ length: devices }, (_, i) => {
-    const device = startDevice(i + 1, { host, port, periodMs, delayMs: (periodMs * i) / devices });
+    // The groups are spread over the period.
+    const delayMs = (periodMs * (i - (i % GROUP))) / devices;
+    const device = startDevice(i + 1, { host, port, periodMs, delayMs });
     device.client.once('connect', () => {
       if (--waiting === 0) sendToParent({ connected: devices });
     });
