@@ -93,13 +93,21 @@ async function inDialog(page, id, fill) {
  * @param {Page} page @param {string} property @param {() => Promise<void>} [fill]
  */
 async function addConfig(page, property, fill = async () => {}) {
-  await page.click(`#node-input-btn-${property}-add, #node-input-lookup-${property}`);
-  await page.waitForSelector('#node-config-dialog-edit-form', { state: 'visible' });
-  await settled(page, '.red-ui-tray:last-child');
+  // A dialog above another one takes its place, and gives it back.
+  const below = `.red-ui-tray[data-below="${property}"]`;
+  const above = `.red-ui-tray:not([data-below="${property}"])`;
+  await page.$eval('.red-ui-tray', (tray, name) => tray.setAttribute('data-below', name), property);
+  const ids = ['input', 'config-input'].flatMap((prefix) => [
+    `#node-${prefix}-btn-${property}-add`,
+    `#node-${prefix}-lookup-${property}`
+  ]);
+  await page.click(ids.join(', '));
+  await page.waitForSelector(`${above} #node-config-dialog-edit-form`, { state: 'visible' });
+  await settled(page, above);
   await fill();
-  await page.click('#node-config-dialog-ok');
-  await page.waitForSelector('#node-config-dialog-edit-form', { state: 'detached' });
-  await settled(page, '.red-ui-tray');
+  await page.click(`${above} #node-config-dialog-ok`);
+  await page.waitForSelector(above, { state: 'detached' });
+  await settled(page, below);
 }
 
 /** Clicks Deploy and waits for the notification of success. @param {Page} page */

@@ -25,10 +25,11 @@ const WIRES = [
 /**
  * Makes and deploys the flow.
  * @param {Page} page
- * @param {{ url: string, devicePort: number, brokerUrl: string, picture: Picture }} options url: of the editor
+ * @param {{ url: string, devicePort: number, brokerUrl: string, inBroker?: () => Promise<void>, picture: Picture }}
+ *   options url: of the editor; inBroker: fills in more of the broker's dialog
  * @returns {Promise<Record<string, string>>} ids of the nodes by type
  */
-async function buildFlow(page, { url, devicePort, brokerUrl, picture }) {
+async function buildFlow(page, { url, devicePort, brokerUrl, inBroker = async () => {}, picture }) {
   await openEmptyEditor(page, url);
   /** @type {Record<string, string>} */
   const ids = {};
@@ -40,7 +41,10 @@ async function buildFlow(page, { url, devicePort, brokerUrl, picture }) {
 
   await inDialog(page, ids['seganet-uplink'], async () => {
     await addConfig(page, 'engine');
-    await addConfig(page, 'broker', () => page.fill('#node-config-input-url', brokerUrl));
+    await addConfig(page, 'broker', async () => {
+      await page.fill('#node-config-input-url', brokerUrl);
+      await inBroker();
+    });
     await picture(page, 'newcomer-uplink');
   });
   // The other nodes have the engine by now. Port 1883 may be in use on this machine.
