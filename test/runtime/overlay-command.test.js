@@ -61,7 +61,9 @@ test.each([
 test('says how to get the program if it is missing', async () => {
   const { code, output } = await overlay([], { SEGANET_OVERLAY: '/nowhere/seganet-overlay' }).ended;
   expect(code).toBe(1);
-  expect(output).toMatch(/seganet-overlay is missing: run "npm install @seganet\/overlay-.*npm run overlay:build/);
+  expect(output).toMatch(
+    /seganet-overlay is missing: run "npm install @seganet\/overlay-.*npm run overlay:build/
+  );
 });
 
 withProgram('says which port is taken', async () => {

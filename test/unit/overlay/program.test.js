@@ -3,7 +3,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { noProgram, program } = require('../../../nodes/lib/overlay/locations');
+const locations = require('../../../nodes/lib/overlay/locations');
 const { OverlayProgram } = require('../../../nodes/lib/overlay/overlay-program');
 
 test('says what to enter on a machine that has not joined, and starts the node once it has', async () => {
@@ -46,9 +46,11 @@ test('says what to enter on a machine that has not joined, and starts the node o
 
 test('names the command that installs the missing program, where there is a package', () => {
   const { version } = require('../../../package.json');
-  expect(noProgram('linux-arm64')).toMatch(
+  expect(locations.noProgram('linux-arm64')).toMatch(
     new RegExp(`npm install (-g )?@seganet/overlay-linux-arm64@${version}".*SEGANET_OVERLAY`)
   );
-  expect(noProgram('darwin-arm64')).toMatch(/no package with it for darwin-arm64. Name the program/);
-  expect(program({ SEGANET_OVERLAY: '/opt/seganet-overlay' })).toBe('/opt/seganet-overlay');
+  expect(locations.noProgram('darwin-arm64')).toMatch(
+    /no package with it for darwin-arm64. Name the program/
+  );
+  expect(locations.program({ SEGANET_OVERLAY: '/opt/seganet-overlay' })).toBe('/opt/seganet-overlay');
 });

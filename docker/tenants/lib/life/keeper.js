@@ -187,7 +187,11 @@ class Keeper extends EventEmitter {
     return Promise.all([...this.#tenants.values()].map((tenant) => this.#row(tenant)));
   }
 
-  /** @param {string} name @returns {{ name: string, state: string, code: string, text: string }} why it takes no records */
+  /**
+   * Tells why a tenant takes no records.
+   * @param {string} name
+   * @returns {{ name: string, state: string, code: string, text: string }}
+   */
   why(name) {
     const { status, leases, failures, retryMs, isWaking } = this.tenant(name);
     const { spec, state, reason, since } = status;
