@@ -119,7 +119,7 @@ describe('the pages', () => {
       '20',
       '0'
     ]);
-    const times = await page.$$eval(`${chart} .times span:not([hidden])`, (all) =>
+    const times = await page.$$eval(`${chart} .times span`, (all) =>
       all.map((each) => each.textContent ?? '')
     );
     expect([times.length >= 1, times.every((time) => /^\d\d:\d\d$/.test(time))]).toEqual([true, true]);
@@ -132,20 +132,20 @@ describe('the pages', () => {
     await page.keyboard.press('ArrowLeft');
     expect(await plot.getAttribute('aria-valuetext')).toMatch(/^\d\d:\d\d:\d\d: 25$/);
     // All charts show the same time.
-    const at = () => page.$$eval('.chart .at', (all) => new Set(all.map((each) => each.textContent)));
-    const read = [...(await at())];
+    const at = () => page.$$eval('.chart .at', (all) => [...new Set(all.map((each) => each.textContent))]);
+    const read = await at();
     expect(read).toEqual([expect.stringMatching(/^\d\d:\d\d:\d\d$/)]);
     await page.keyboard.press('Home');
-    const first = [...(await at())];
+    const first = await at();
     expect(String(first[0]) < String(read[0])).toBe(true);
     await page.keyboard.press('Escape');
-    expect([...(await at())]).toEqual(['']);
+    expect(await at()).toEqual(['']);
 
     const box = /** @type {{ x: number, y: number, width: number, height: number }} */ (
       await plot.boundingBox()
     );
     await page.mouse.move(box.x + box.width - 2, box.y + box.height / 2);
-    expect([...(await at())]).toEqual([expect.stringMatching(/^\d\d:\d\d:\d\d$/)]);
+    expect(await at()).toEqual([expect.stringMatching(/^\d\d:\d\d:\d\d$/)]);
     expect(await page.isVisible(`${chart} .cursor`)).toBe(true);
     await page.selectOption('#seganet-live-range', 'hour');
     expect(await plot.getAttribute('aria-label')).toMatch(/^Devices, the last hour: now 25/);

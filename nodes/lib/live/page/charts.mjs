@@ -212,10 +212,8 @@ export class Charts {
     for (const [index, at] of ticks.entries()) {
       const place = element.children[index] ?? element.appendChild(h('span'));
       setText(place, this.#minuteOf.format(at));
-      const part = (at - from) / ms;
-      place.style.left = `${part * 100}%`;
       // A label at the edge would be cut.
-      place.hidden = part < 0.06 || part > 0.94;
+      place.style.left = `${Math.min(94, Math.max(6, ((at - from) / ms) * 100))}%`;
     }
   }
 
