@@ -36,7 +36,7 @@ const ENGLISH_WORDS =
 
 /** Names of nodes, code and conditions, which a text may quote. */
 const QUOTED =
-  /[\w.$[\]]+ [<>=!]+ \S+(?: and [\w.]+ [<>=!]+ \S+)*|\b(?:mqtt|coap|http|ble) devices\b|(?:^|: )(?:envelope|records|off|live|limits|adaptive|safe|stored|received|slow|drop): |\bReport by Exception\b|\bRecords?\b(?=\W*$)|seganet-log .*$|\[\{.*\}\]|: \{.*\}/g;
+  /[\w.$[\]]+ [<>=!]+ \S+(?: and [\w.]+ [<>=!]+ \S+)*|\b(?:mqtt|coap|http|ble) devices\b|(?:^|: )(?:envelope|records|on|off|live|limits|adaptive|safe|stored|received|slow|drop): |\bReport by Exception\b|\bRecords?\b(?=\W*$)|seganet-log .*$|\[\{.*\}\]|: \{.*\}/g;
 
 describe.each(others)('the language %s', (language) => {
   test('has the files of the English texts, and no other', () => {
