@@ -1,7 +1,6 @@
 'use strict';
 // The last values of a real gateway: over a stop, a kill -9 and a wrong setting, and with the permission of the page.
 
-const fs = require('node:fs');
 const path = require('node:path');
 const mqtt = require('mqtt');
 const { LOGIN, startGateway } = require('./gateway');

@@ -1,9 +1,10 @@
 'use strict';
 // Keeps the last values of an engine over a restart: in last-values.gz beside the log. It is written every five minutes
-// if something has changed, and when the engine stops, and read in the background when the engine starts. After a crash,
-// values are up to five minutes older than what the devices had sent.
+// if something has changed, and when the engine stops, and read in the background when the engine starts. After a
+// crash, values are up to five minutes older than what the devices had sent.
 //
-// The file is a gzip (RFC 1952), whose checksum finds damage, of HEADER and the rows of native/core/devices/value_rows.h.
+// The file is a gzip (RFC 1952), whose checksum finds damage, of HEADER and the rows that
+// native/core/devices/value_rows.h describes.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -147,6 +148,7 @@ class ValueFile {
 
   /** @returns {Promise<Buffer | null>} null = the engine was closed meanwhile */
   async #content() {
+    /** @type {Buffer[]} */
     const parts = [HEADER];
     for (let worker = 0; worker < this.#engine.workers().length; worker++) {
       let after = null;

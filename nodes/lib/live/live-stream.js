@@ -75,6 +75,7 @@ class LiveStream {
    */
   add(response, query, mayWrite = true) {
     const onClose = () => this.#remove(viewer);
+    /** @type {Viewer} */
     const viewer = new Viewer(response, query, { now: this.#now, onClose });
     viewer.mayWrite = mayWrite;
     this.#viewers.add(viewer);

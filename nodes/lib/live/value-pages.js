@@ -1,6 +1,6 @@
 'use strict';
-// Reads last values of an engine in small portions, between which the event loop does its other work: each portion waits
-// for the workers.
+// Reads last values of an engine in small portions, between which the event loop does its other work: each portion
+// waits for the workers.
 
 const { setImmediate: turn } = require('node:timers/promises');
 const { cursorOf, rowOf } = require('./value-query');
