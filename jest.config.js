@@ -39,6 +39,7 @@ const LONG = [
   'runtime/service-manager',
   'runtime/start',
   'runtime/tenants-command',
+  'runtime/values',
   'unit/live/status-server',
   'unit/ocf/accounts-command',
   'unit/ocf/postgres',
