@@ -200,8 +200,11 @@ describe('Modbus meters', () => {
     const { run, reports } = functionsOf('Modbus meters');
     let [request] = run('what to read', { meter: METER, step: 'begin', base: 0, payload: [0, 0, 0, 0] });
     expect(request.payload.address).toBe(50000);
-    [request] = run('what to read', { ...request, payload: [0, 0, 0, 0] });
+    const exception = new Error('Modbus exception 2: Illegal data address');
+    [request] = run('what to read', { ...request, payload: '', error: exception });
     expect(request.payload.address).toBe(0);
+    expect(run('what to read', { ...request, payload: '', error: new Error('Timed out') })).toBe(null);
+    expect(reports).toEqual([]);
     expect(run('what to read', { ...request, payload: [0, 0, 0, 0] })).toBe(null);
     expect(reports).toEqual([expect.stringMatching(/does not speak SunSpec/)]);
   });
