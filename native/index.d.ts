@@ -840,6 +840,12 @@ export declare class Engine {
    */
   answerLogin(id: number, device: string | null): boolean;
   /**
+   * Ends the connection of a device, whose latest records still count; an MQTT 5 device gets the reason 0x98.
+   * @param device 1 to 256 bytes
+   * @returns false if it has no connection
+   */
+  dismissDevice(device: string): boolean;
+  /**
    * Returns the oldest events of the request desk of a listener. At most 1,024 requests of the engine have no answer;
    * further ones get 5.03 with Max-Age 1. Of the notifications of an observation, only the latest waits.
    * @param limit 1..10000; if this many are returned, there may be more, for which the doorbell does not ring again

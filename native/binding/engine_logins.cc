@@ -73,6 +73,13 @@ Napi::Value EngineWrap::AnswerLogin(const Napi::CallbackInfo& info) {
       env, handle_->engine.AnswerLogin(static_cast<uint64_t>(id), std::move(device)));
 }
 
+Napi::Value EngineWrap::DismissDevice(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  std::string device;
+  if (!ReadDevice(env, info[0], &device)) return env.Undefined();
+  return Napi::Boolean::New(env, handle_->engine.DismissDevice(device));
+}
+
 Napi::Value OpenDeviceStream(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   uint32_t token = 0;

@@ -186,6 +186,7 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::Unlisten>("unlisten"),
                       InstanceMethod<&EngineWrap::TakeLogins>("takeLogins"),
                       InstanceMethod<&EngineWrap::AnswerLogin>("answerLogin"),
+                      InstanceMethod<&EngineWrap::DismissDevice>("dismissDevice"),
                       InstanceMethod<&EngineWrap::TakeDesk>("takeDesk"),
                       InstanceMethod<&EngineWrap::AnswerRequest>("answerRequest"),
                       InstanceMethod<&EngineWrap::IdentifyConnection>("identifyConnection"),

@@ -209,6 +209,13 @@ PushResult Engine::Command(seganet::Command command, int64_t timeout_us) {
   return PushResult::kOk;
 }
 
+bool Engine::DismissDevice(std::string_view device) {
+  if (closed_) return false;
+  // The device stays with its worker meanwhile.
+  const SlotExchange::Hold hold(&exchange_);
+  return workers_[WorkerOf(device)]->DismissDevice(device);
+}
+
 std::vector<AgentInfo> Engine::Agents(const std::string& after, size_t limit) {
   const SlotExchange::Hold hold(&exchange_);
   std::vector<std::vector<AgentInfo>> lists;

@@ -106,6 +106,9 @@ class Engine : private ReceiptSink {
   PushResult Command(seganet::Command command, int64_t timeout_us);
   std::vector<CommandResult> TakeCommandResults() { return commands_.Take(); }
 
+  // Ends the connection of a device. Returns false if it has none.
+  bool DismissDevice(std::string_view device);
+
   // The request desk, for connections of a listener with ListenSpec::desk. A connection has a
   // number; the calls with an unknown one have no effect, and return false.
   //

@@ -315,6 +315,16 @@ void Worker::StartCommand(Command command) {
   }
 }
 
+bool Worker::DismissDevice(std::string_view id) {
+  bool has_connection = false;
+  Call([&] {
+    const Device* const device = devices_.Find(id);
+    has_connection = device != nullptr && device->agent != nullptr;
+    if (has_connection) device->agent->Close(AgentEnd::kDismissed);
+  });
+  return has_connection;
+}
+
 std::vector<AgentInfo> Worker::Agents(const std::string& after, size_t limit) {
   std::vector<AgentInfo> agents;
   Call([&] {

@@ -54,8 +54,8 @@ namespace seganet {
 
 // Thread safety: TakeMessages from the engine's thread; Adopt, JoinIdentities, SetPlan, Flush,
 // CloseStage, StopReading, Resume, EndUnfinished, SaveSessions, RestoreSessions, StartCommand,
-// Agents, WithValues, RestoreValues, load, unfinished().bytes and the counters from any thread;
-// pushed(), receipts(), desk(), mover() and datagrams() as their classes say.
+// DismissDevice, Agents, WithValues, RestoreValues, load, unfinished().bytes and the counters from
+// any thread; pushed(), receipts(), desk(), mover() and datagrams() as their classes say.
 class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
@@ -111,6 +111,8 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   // Sends a command to a device of this worker. REQUIRES: WorkerShared::commands accepted it
   // (Open).
   void StartCommand(Command command);
+  // Ends the connection of a device. Returns false if it has none.
+  bool DismissDevice(std::string_view id);
 
   // Returns ListAgents of this worker's devices.
   std::vector<AgentInfo> Agents(const std::string& after, size_t limit);
