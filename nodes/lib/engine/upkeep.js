@@ -37,6 +37,8 @@ class Upkeep {
     this.#bells = new Set(parts.bells);
     /** Of the last second. @type {Rates} */
     this.rates = { seconds: 0, stages: new Map(), counters: {} };
+    /** Of the latest reading. @type {import('../../../native/index.js').EngineStats | null} */
+    this.stats = null;
     /** The last hour. */
     this.history = new History();
     this.#spareMemory = new SpareMemory((hadBacklog) => {
@@ -94,6 +96,7 @@ class Upkeep {
   #measure() {
     const { engine, members } = this.#host;
     const stats = engine.stats();
+    this.stats = stats;
     this.rates = this.#meter.read(stats);
     for (const { inlet } of members) inlet.count(this.rates);
     this.history.add(stats);

@@ -39,6 +39,8 @@ class LoginDispatcher {
     this.#endBell = null;
     /** The login node's checker, if the engine has a login node. @type {FlowChecker | null} */
     this.flow = null;
+    /** Called for each refused login. @type {(login: Login) => void} */
+    this.onRefused = () => {};
     this.#held = null;
     this.#run = onceATurn(() => this.#takeSome());
   }
@@ -101,6 +103,7 @@ class LoginDispatcher {
     const verdict = await check(login).catch(() => null);
     // The engine may have been closed in the meantime. There is no listener then.
     if (verdict === undefined || this.#checkers.size === 0) return;
+    if (verdict === null) this.onRefused(login);
     try {
       this.#engine.answerLogin(login.id, verdict);
     } catch {
