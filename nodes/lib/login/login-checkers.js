@@ -1,7 +1,9 @@
 'use strict';
 // The ways in which a listener identifies a device. Each returns the checkLogin of a stage.
 
+const path = require('node:path');
 const { NO_TENANT, idByRule } = require('../base/tenant-id');
+const { Users, addUse } = require('./files-in-use');
 const { PasswordVerifier } = require('./password-verifier');
 
 /**
@@ -14,20 +16,34 @@ const { PasswordVerifier } = require('./password-verifier');
  * @param {'user' | 'clientId'} identity which one is the device id
  * @param {(sentence: string) => void} warn
  * @param {TenantRule} [rule]
+ * @param {string} [node] name of the listener
  * @returns {Pick<ListenerParts, 'checkLogin' | 'endLogins'>}
  * @throws {Error} with a sentence if the file cannot be read
  */
-function byPasswords(file, identity, warn, rule = NO_TENANT) {
+function byPasswords(file, identity, warn, rule = NO_TENANT, node = '') {
   const verifier = new PasswordVerifier(file, { warn });
+  const users = new Users();
+  const use = {
+    file: path.resolve(file),
+    node,
+    refresh: () => verifier.refresh(),
+    end: (/** @type {string} */ name) => users.end(name)
+  };
+  const endUse = addUse(use);
   return {
-    async checkLogin({ clientId, user, password, address }) {
+    async checkLogin({ clientId, user, password, address }, member) {
       const isRight = await verifier.verify(user, password, address);
       if (isRight === undefined) return undefined;
       if (!isRight || typeof user !== 'string') return null;
       // An MQTT client may have no client id. It then has no device id either, and is refused.
-      return idByRule(rule, identity === 'user' ? { user } : { user, device: clientId }) || null;
+      const device = idByRule(rule, identity === 'user' ? { user } : { user, device: clientId }) || null;
+      if (device !== null) users.add(user, device, member.host.engine);
+      return device;
     },
-    endLogins: () => verifier.close()
+    endLogins: () => {
+      endUse();
+      verifier.close();
+    }
   };
 }
 

@@ -125,7 +125,7 @@ function listenerParts(RED, node, values, protocol, settings) {
     ? { tls: { ...tlsThreadOptions(RED, node, values, protocol, isTls), tenant: rule } }
     : {};
   // Last, because the checker must be closed if a later step throws.
-  const checker = checkerOf(values, (sentence) => node.warn(sentence), rule);
+  const checker = checkerOf(values, (sentence) => node.warn(sentence), rule, node.name || node.id);
   return /** @type {any} */ ({ listener, ...tls, ...checker, ...common });
 }
 
@@ -232,10 +232,11 @@ function tlsThreadOptions(RED, node, values, protocol, isTls) {
  * @param {ListenerValues} values
  * @param {(sentence: string) => void} warn
  * @param {import('../base/tenant-id').TenantRule} rule
+ * @param {string} name of the node
  * @returns {Pick<ListenerParts, 'checkLogin' | 'endLogins'>}
  */
-function checkerOf({ login, passwordFile, identity }, warn, rule) {
-  if (login === 'passwords') return byPasswords(passwordFile, identity, warn, rule);
+function checkerOf({ login, passwordFile, identity }, warn, rule, name) {
+  if (login === 'passwords') return byPasswords(passwordFile, identity, warn, rule, name);
   if (login === 'flow') return byFlow(rule);
   return login === 'none' ? {} : byCertificate();
 }

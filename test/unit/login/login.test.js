@@ -4,6 +4,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { byPasswords } = require('../../../nodes/lib/login/login-checkers');
+const { filesInUse } = require('../../../nodes/lib/login/files-in-use');
 const { LoginDispatcher } = require('../../../nodes/lib/login/login-dispatcher');
 const { FlowLogins } = require('../../../nodes/lib/login/flow-logins');
 const { parseHash, hashPassword, matches } = require('../../../nodes/lib/login/password-hash');
@@ -115,14 +116,40 @@ describe('the dispatcher', () => {
     expect(await ask(login)).toEqual([[1, null]]);
   });
 
+  const dismissed = [];
+  const member = { host: { engine: { dismissDevice: (device) => dismissed.push(device) > 0 } } };
+
   test('refuses a device without a client id when passwords take the client id as the device', async () => {
     const file = path.join(folder, 'client-ids');
     fs.writeFileSync(file, `a:${await hashPassword(Buffer.from('pw'), CHEAP)}\n`, { mode: 0o600 });
     const { checkLogin, endLogins } = byPasswords(file, 'clientId', () => {});
     const right = { ...login, user: 'a', password: Buffer.from('pw') };
-    expect(await checkLogin(right)).toBe('c');
-    expect(await checkLogin({ ...right, clientId: '' })).toBeNull();
+    expect(await checkLogin(right, member)).toBe('c');
+    expect(await checkLogin({ ...right, clientId: '' }, member)).toBeNull();
     endLogins();
+  });
+
+  test('ends the connections of a user of a password file, and of no other', async () => {
+    const file = path.join(folder, 'users');
+    const hash = await hashPassword(Buffer.from('pw'), CHEAP);
+    fs.writeFileSync(file, `a:${hash}\nb:${hash}\n`, { mode: 0o600 });
+    const { checkLogin, endLogins } = byPasswords(file, 'clientId', () => {}, undefined, 'hall');
+    const as = (user, clientId) =>
+      checkLogin({ ...login, user, password: Buffer.from('pw'), clientId }, member);
+    for (const [user, device] of [
+      ['a', '1'],
+      ['a', '2'],
+      ['b', '3'],
+      ['b', '2']
+    ])
+      await as(user, device);
+    const [use] = filesInUse().get(file) ?? [];
+    expect(use?.node).toBe('hall');
+    // Device 2 has logged in as another user since.
+    expect([use?.end('a'), dismissed.splice(0)]).toEqual([1, ['1']]);
+    expect([use?.end('a'), use?.end('b'), dismissed]).toEqual([0, 2, ['3', '2']]);
+    endLogins();
+    expect(filesInUse().has(file)).toBe(false);
   });
 
   test('holds questions to the login node until a deploy ends, and leaves them unanswered without a login node', async () => {

@@ -4,7 +4,7 @@
 
 const crypto = require('node:crypto');
 const { parseTokens } = require('../token-file');
-const { linesOf, putLines } = require('./lines');
+const { linesOf, putLines } = require('../lines');
 const { EXIT, usage } = require('./usage');
 
 const TOKEN_BYTES = 32;

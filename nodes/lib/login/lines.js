@@ -2,8 +2,8 @@
 // Edits a file of `name:…` lines and keeps its other lines, including comments. A name may have several lines.
 
 const fs = require('node:fs');
-const { readRegular } = require('../../base/files/regular-file');
-const { replaceFile } = require('../../base/replace-file');
+const { readRegular } = require('../base/files/regular-file');
+const { replaceFile } = require('../base/replace-file');
 
 /** @param {string} file @returns {string[]} empty if there is no file */
 function readLines(file) {
