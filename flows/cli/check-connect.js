@@ -1,10 +1,13 @@
 'use strict';
-// Connects to each uplink broker and Kafka cluster of the flow, as the button Test connection of its dialog does.
+// Connects to each uplink broker and Kafka cluster of the flow, and to the targets of notifications, as the buttons
+// of their dialogs do.
 
 const fs = require('node:fs');
 const path = require('node:path');
 const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { withVariables } = require('../../nodes/lib/settings/broker-node');
+const { readNotifications } = require('../../nodes/lib/settings/notifications');
+const { checkTargets } = require('../../nodes/lib/events/notify/check');
 const { credentialsOf } = require('./flow-credentials');
 
 /** @typedef {import('./check').Finding} Finding */
@@ -60,8 +63,17 @@ async function checkConnections(home, env) {
       else findings.push(problem(`${name}: ${message}`));
     }
   }
-  if (brokers.length > 0) return findings;
-  return [{ about, result: 'note', text: 'The flow has no uplink broker and no Kafka cluster.' }];
+  if (brokers.length === 0)
+    findings.push({ about, result: 'note', text: 'The flow has no uplink broker and no Kafka cluster.' });
+  for (const engine of flow.filter(({ type, d }) => type === 'seganet-engine' && !d)) {
+    const name = engine.name || engine.id;
+    const { notifications, problem: wrong } = readNotifications(engine, credentials[engine.id], env);
+    if (wrong) findings.push(problem(`${name}, notifications: ${wrong}`));
+    const steps = notifications ? await checkTargets(notifications) : [];
+    for (const { step, ok, text } of steps)
+      findings.push({ about, result: ok ? 'ok' : 'problem', text: `${name}, ${step}: ${text}` });
+  }
+  return findings;
 }
 
 /**

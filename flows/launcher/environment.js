@@ -5,6 +5,11 @@
 const crypto = require('crypto');
 const fs = require('fs');
 const { isLoopback } = require('../../nodes/lib/base/loopback');
+const {
+  readNotifications,
+  rows: notificationRows,
+  secretRows
+} = require('../../nodes/lib/settings/notifications');
 const { exposureProblem } = require('../../nodes/lib/tenants/exposure');
 const { ConfigError } = require('./config-error');
 const { deviceProblems } = require('./device-problems');
@@ -31,6 +36,7 @@ function problemsTogether(values, env) {
     ...certificateProblems(values),
     ...uplinkProblems(values),
     ...logProblems(values),
+    ...notificationProblems(values),
     ...exposureProblems(values, env)
   ];
 }
@@ -97,6 +103,14 @@ function exposureProblems(values, { SEGANET_TENANTS_SUBNETS }) {
 function uplinkProblems({ SEGANET_BATCH_FORMAT: format, SEGANET_SPARKPLUG_GROUP: group }) {
   if (format !== 'sparkplug' || group) return [];
   return ['SEGANET_BATCH_FORMAT sparkplug needs a group id of Sparkplug. Set SEGANET_SPARKPLUG_GROUP.'];
+}
+
+/** @param {Values} values @returns {string[]} */
+function notificationProblems(values) {
+  const rows = Object.entries({ ...notificationRows, ...secretRows });
+  const config = Object.fromEntries(rows.map(([name, { variable }]) => [name, values[variable]]));
+  const { problem } = readNotifications(config, config, {});
+  return problem ? [problem] : [];
 }
 
 /** @param {Values} values @returns {string[]} */

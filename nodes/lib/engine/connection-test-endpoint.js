@@ -5,6 +5,7 @@ const os = require('node:os');
 const { additions } = require('./additions');
 const { needsWrite } = require('../base/permission');
 const { withVariables } = require('../settings/broker-node');
+const { readNotifications } = require('../settings/notifications');
 
 /** What the editor has in place of a password that was not changed. */
 const UNCHANGED = '__PWRD__';
@@ -24,6 +25,17 @@ const BROKER = {
   type: 'seganet-uplink-broker',
   // Loaded when it is needed: it brings the MQTT client.
   test: (RED, tested) => require('../uplink/session/connection-test').testBroker(RED, tested)
+};
+
+/** Of an engine: the targets of its notifications. @type {ConnectionTest} */
+const NOTIFICATIONS = {
+  type: 'seganet-engine',
+  async test(_RED, { config, credentials }) {
+    const { notifications, problem } = readNotifications(config, credentials);
+    if (problem) throw new Error(problem);
+    if (!notifications) throw new Error('Enter the address of a webhook, or who gets mails.');
+    return require('../events/notify/check').checkTargets(notifications);
+  }
 };
 
 /**
@@ -69,7 +81,7 @@ function addConnectionTest(RED, engines) {
  */
 function bodyOf(body) {
   const { config, credentials = {} } = /** @type {any} */ (body ?? {});
-  const tests = [BROKER, ...additions('connectionTest')];
+  const tests = [BROKER, NOTIFICATIONS, ...additions('connectionTest')];
   const found = tests.find(({ type }) => type === config?.type);
   if (!found || typeof credentials !== 'object' || credentials === null)
     throw new Error(
@@ -84,9 +96,12 @@ function bodyOf(body) {
  * @param {Record<string, any>} credentials
  */
 function secretsKept(RED, id, credentials) {
-  if (credentials.password !== UNCHANGED) return credentials;
-  const { password } = /** @type {any} */ (RED.nodes).getCredentials(id) ?? {};
-  return { ...credentials, password };
+  const stored = /** @type {any} */ (RED.nodes).getCredentials(id) ?? {};
+  const values = Object.entries(credentials).map(([name, value]) => [
+    name,
+    value === UNCHANGED ? stored[name] : value
+  ]);
+  return Object.fromEntries(values);
 }
 
 exports.addConnectionTest = addConnectionTest;

@@ -8,7 +8,11 @@ const TABLE = {
   'seganet-batch': require('./batch').rows,
   'seganet-uplink-broker': require('./broker').rows,
   'seganet-uplink': require('./uplink').rows,
-  'seganet-engine': require('./engine').rows
+  'seganet-engine': {
+    ...require('./engine').rows,
+    ...require('./notifications').rows,
+    ...require('./notifications').secretRows
+  }
 };
 
 module.exports = { TABLE };

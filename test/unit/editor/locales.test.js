@@ -166,7 +166,12 @@ describe('the English catalogs', () => {
 
   test('of the connection test has no text that nothing uses', () => {
     const { test: texts, step } = JSON.parse(read(ENGLISH, 'seganet-editor.json'));
-    const tests = ['uplink/session/test-steps', 'uplink/session/connection-test', 'kafka/cluster-test-worker']
+    const tests = [
+      'uplink/session/test-steps',
+      'uplink/session/connection-test',
+      'kafka/cluster-test-worker',
+      'events/notify/check'
+    ]
       .map((name) => script('lib', `${name}.js`))
       .join('\n');
     for (const key of Object.keys(texts)) expect([key, isAsked(plugins, `test.${key}`)]).toEqual([key, true]);
