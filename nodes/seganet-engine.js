@@ -11,6 +11,7 @@ const { schema } = require('./lib/settings/engine');
 const { Status } = require('./lib/base/status');
 const capabilities = require('./lib/capabilities');
 const { addEndpoints } = require('./lib/engine/admin');
+const { GatewayEvents } = require('./lib/engine/gateway-events');
 const { canvasOf } = require('./lib/engine/canvas');
 const parts = require('./lib/engine/modules');
 
@@ -19,6 +20,7 @@ module.exports = function (RED) {
   capabilities.useAlways();
   /** @type {Set<import('./lib/engine/join').EngineNode>} */
   const engines = new Set();
+  const events = new GatewayEvents(RED, engines);
 
   /**
    * @this {import('./lib/engine/join').EngineNode}
@@ -26,8 +28,7 @@ module.exports = function (RED) {
    */
   function Engine(config) {
     RED.nodes.createNode(this, config);
-    engines.add(this);
-    this.on('close', () => engines.delete(this));
+    events.follow(this, config);
     this.host = null;
     const { values, problems, shown: why } = readSettings(config, schema);
     if (problems.length > 0) return fail(this, why, problems.join(' '));
@@ -99,8 +100,14 @@ module.exports = function (RED) {
     });
   }
 
-  RED.nodes.registerType('seganet-engine', Engine);
-  addEndpoints(RED, engines);
+  RED.nodes.registerType('seganet-engine', Engine, {
+    credentials: {
+      notifySecret: { type: 'password' },
+      notifySmtpUser: { type: 'text' },
+      notifySmtpPassword: { type: 'password' }
+    }
+  });
+  addEndpoints(RED, engines, events);
 };
 
 /**

@@ -15,7 +15,7 @@ const PAGE = 1000;
 
 const schema = {
   intervalS: integer(1, 86400, 10),
-  content: choice(/** @type {const} */ (['counters', 'heartbeat']), 'counters'),
+  content: choice(/** @type {const} */ (['counters', 'heartbeat', 'events']), 'counters'),
   agents: choice(/** @type {const} */ (['off', 'on']), 'off')
 };
 
@@ -35,6 +35,8 @@ module.exports = function (RED) {
       /** @type {{ engine?: string }} */ (/** @type {unknown} */ (config)).engine
     );
     if (!host) return;
+
+    if (values.content === 'events') return sendEvents(RED, this, host.id);
 
     const meter = new Meter();
     meter.read(host.engine.stats());
@@ -62,6 +64,20 @@ module.exports = function (RED) {
 
   RED.nodes.registerType('seganet-stats', Stats);
 };
+
+/**
+ * Sends a message for each event that begins, comes back, ends, or is acknowledged.
+ * @param {import('node-red').NodeAPI} RED
+ * @param {import('node-red').Node} node
+ * @param {string} engine id of the node
+ */
+function sendEvents(RED, node, engine) {
+  const { events } = /** @type {import('./lib/engine/join').EngineNode} */ (RED.nodes.getNode(engine));
+  const unfollow = events?.follower(engine, (event, change) =>
+    node.send(/** @type {any} */ ({ topic: 'event', payload: { change, ...event } }))
+  );
+  node.on('close', () => unfollow?.());
+}
 
 /**
  * Sends one message for each 1,000 devices.

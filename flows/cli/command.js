@@ -12,6 +12,7 @@ const commands = {
   start: (options) => require('./start').start(options),
   check: (...args) => require('./check').check(...args),
   status: (...args) => require('./status').status(...args),
+  events: (...args) => require('./events').events(...args),
   backup: (...args) => require('./backup').backup(...args),
   restore: (...args) => require('./restore').restore(...args),
   'install-service': (...args) => require('./install-service').installService(...args)

@@ -19,6 +19,8 @@ const OPTIONS = {
   print: `  --print            print the unit and install nothing`,
   user: `  --user NAME        user of the service; default seganet`,
   'unit-dir': `  --unit-dir DIR     folder for the unit; default ${DEFAULT_UNITS}`,
+  open: `  --open             events: only those that last`,
+  acknowledge: `  --acknowledge ID   events: acknowledge this event`,
   json: `  --json             print one JSON object`
 };
 
@@ -44,6 +46,11 @@ const COMMANDS = {
     more: `Exit code 0: it works. 1: it is degraded, and a sentence for each problem says why. 2: it is not running.
 Run it as the gateway's user or as root.`,
     options: ['home', 'json']
+  },
+  events: {
+    says: 'lists what happened to the running gateway, newest first, or acknowledges an event',
+    more: `Lists at most 50 events. The status page and the admin API have all of the last 90 days.`,
+    options: ['home', 'open', 'acknowledge', 'json']
   },
   backup: {
     says: 'writes flow, settings, passwords and log into one file, also while the gateway runs',
@@ -94,7 +101,7 @@ const usage = usageOf('seganet-gateway');
 const PROGRAM = {
   name: 'seganet-gateway',
   commands: COMMANDS,
-  flags: ['connect', 'force', 'print', 'json'],
+  flags: ['connect', 'force', 'print', 'json', 'open'],
   help: {
     purpose: 'Sets up, runs, checks and backs up a SegaNet gateway on a machine without a screen.',
     options: OPTIONS,
@@ -114,6 +121,8 @@ const PROGRAM = {
  * @property {boolean} print
  * @property {boolean} json
  * @property {boolean} connect
+ * @property {boolean} open
+ * @property {number} acknowledge id of an event, 0 = none
  * @property {string} user
  * @property {string} unitDir
  */
@@ -131,6 +140,8 @@ const readArguments = (args) =>
     const user = given.text('user') ?? 'seganet';
     if (!/^[a-z_][a-z0-9_-]{0,31}$/.test(user))
       throw usage('--user takes the name of a user of this machine.');
+    const acknowledge = given.text('acknowledge') ?? '0';
+    if (!/^\d{1,15}$/.test(acknowledge)) throw usage('--acknowledge takes the id of an event.');
     return {
       home: home === undefined ? '' : path.resolve(home),
       file: file ? path.resolve(file) : '',
@@ -139,6 +150,8 @@ const readArguments = (args) =>
       print: given.flag('print'),
       json: given.flag('json'),
       connect: given.flag('connect'),
+      open: given.flag('open'),
+      acknowledge: Number(acknowledge),
       user,
       service,
       args: more,

@@ -4,6 +4,8 @@
 //
 //   GET /status                          the state as JSON
 //   GET /why/<name>                      { answers }: why records of <name> wait, from each node that knows names
+//   GET /events?open=yes                 the newest events; open=yes: only those that last
+//   GET /events/<id>/acknowledge         acknowledges an event; 204 = there is no such event
 //   GET /engines                         [{ engine, directory }]: the engines whose databases can be copied
 //   GET /engines/<id>/log.db             a copy of the log with all that was stored before the request
 //   GET /engines/<id>/commands.db        the same of the stored commands; 204 = there are none
@@ -41,6 +43,7 @@ class ControlSocket {
   #state;
   #engines;
   #why;
+  #events;
   #report;
   /** @type {http.Server | null} */
   #server;
@@ -53,13 +56,15 @@ class ControlSocket {
    * @param {() => object} parts.state
    * @param {() => Copied[]} parts.engines
    * @param {(name: string) => Promise<object[]>} parts.why
+   * @param {{ list: (isOpen: boolean) => object[], acknowledge: (id: number) => object | null }} parts.events
    * @param {(sentence: string) => void} parts.report
    */
-  constructor({ home, state, engines, why, report }) {
+  constructor({ home, state, engines, why, events, report }) {
     this.#file = socketIn(home);
     this.#state = state;
     this.#engines = engines;
     this.#why = why;
+    this.#events = events;
     this.#report = report;
     this.#server = null;
     this.#copying = null;
@@ -106,11 +111,18 @@ class ControlSocket {
   async #handle(request, response) {
     request.resume();
     try {
-      const [, what = '', id = '', name = ''] = (request.url ?? '').split('/').map(decodeURIComponent);
+      const url = new URL(request.url ?? '', 'http://gateway');
+      const [, what = '', id = '', name = ''] = url.pathname.split('/').map(decodeURIComponent);
       if (request.method !== 'GET') return answer(response, 405, { error: 'Only GET is allowed.' });
       if (what === 'status' && id === '') return answer(response, 200, this.#state());
       if (what === 'why' && id !== '' && id.length <= MAX_NAME)
         return answer(response, 200, { answers: await this.#why(id) });
+      if (what === 'events' && id === '')
+        return answer(response, 200, this.#events.list(url.searchParams.get('open') === 'yes'));
+      if (what === 'events' && name === 'acknowledge') {
+        const event = this.#events.acknowledge(Number(id));
+        return answer(response, event ? 200 : 204, event);
+      }
       if (what === 'engines' && id === '') {
         const rows = this.#engines().map((each) => ({ engine: each.id, directory: each.directory }));
         return answer(response, 200, rows);

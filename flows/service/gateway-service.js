@@ -6,6 +6,8 @@ const { ControlSocket, removeCopies } = require('./control-socket');
 const { ServiceManager, takeManager } = require('./service-manager');
 const { gatewayState, ownNodes, summary } = require('./view');
 
+/** Events of one answer. */
+const MOST_EVENTS = 50;
 /** Between two looks at whether the gateway is ready, ms. */
 const LOOK_MS = 200;
 
@@ -55,6 +57,10 @@ class GatewayService {
       state: () => this.state(),
       engines: () => this.#copied(),
       why: (name) => this.#why(name),
+      events: {
+        list: (isOpen) => this.#book()?.page({ limit: MOST_EVENTS, isOpen }) ?? [],
+        acknowledge: (id) => this.#book()?.acknowledge(id, 'seganet-gateway') ?? null
+      },
       report: this.#report
     });
     await this.#control.open();
@@ -130,6 +136,12 @@ class GatewayService {
     return Promise.all(
       able.map(async ({ id, name, node }) => ({ node: id, name, ...(await node.why(about)) }))
     );
+  }
+
+  /** @returns {import('../../nodes/lib/events/event-book').EventBook | undefined} */
+  #book() {
+    const nodes = this.#isStarted ? ownNodes(this.#RED) : [];
+    return nodes.find(({ type, node }) => type === 'seganet-engine' && node?.events)?.node.events.book;
   }
 
   /** @returns {any[]} the hosts of the running engines */

@@ -9,7 +9,9 @@ const { CONTENT_TYPE, metricsText } = require('../metrics');
 const { additions } = require('./additions');
 const { addConnectionTest } = require('./connection-test-endpoint');
 const { addDeadLetterEndpoints } = require('./dead-letter-endpoints');
+const { addEventEndpoints } = require('./event-endpoints');
 const { addHealthEndpoints, healthOf } = require('./health-endpoints');
+const { addLoginEndpoints } = require('./login-endpoints');
 const { openStatusPort } = require('./status-port');
 const { addVariables } = require('./variable-endpoint');
 const parts = require('./modules');
@@ -25,8 +27,9 @@ const DEFAULT_AGENTS = 100;
 /**
  * @param {import('node-red').NodeAPI} RED
  * @param {Set<EngineNode>} engines all deployed engines, running or not
+ * @param {import('./gateway-events').GatewayEvents} events
  */
-function addEndpoints(RED, engines) {
+function addEndpoints(RED, engines, events) {
   const loop = addHealthEndpoints(RED, engines);
   const mayRead = RED.auth.needsPermission('seganet.read');
   /** @param {(host: EngineHost, query: Record<string, unknown>) => object} view throws RangeError for a wrong query */
@@ -67,11 +70,14 @@ function addEndpoints(RED, engines) {
     }
   );
   addDeadLetterEndpoints(RED);
+  addEventEndpoints(RED, events);
   addConnectionTest(RED, engines);
+  addLoginEndpoints(RED);
   addVariables(RED);
   const complaints = new Complaints((sentence) => RED.log.error(sentence));
   addLive(RED.httpAdmin, mayRead, () => [...engines].map(liveEngine), {
     additions: () => additions('live'),
+    events: () => events.book.summary(),
     onFault: ({ message, stack = message }) =>
       complaints.tell(message, `Internal error in the live view. Please report it: ${stack}`)
   });

@@ -2,6 +2,7 @@
 // Admin endpoints for the dead letters of an engine: their list, and sending them again.
 
 const { needsWrite } = require('../base/permission');
+const { wholeNumber } = require('./event-endpoints');
 const { logName } = require('./plan-compiler');
 
 const DEFAULT_LIMIT = 25;
@@ -21,7 +22,17 @@ const MAX_ROWS = 1000;
 function addDeadLetterEndpoints(RED) {
   const path = '/seganet/engines/:id/dead-letters';
   RED.httpAdmin.get(path, RED.auth.needsPermission('seganet.read'), answer(RED, listView));
-  RED.httpAdmin.post(path, needsWrite(RED), answer(RED, sendAgain));
+  RED.httpAdmin.post(
+    path,
+    needsWrite(RED),
+    answer(RED, async (host, request) => {
+      const result = await sendAgain(host, request);
+      const { sent, records } = result;
+      const event = 'seganet.dead-letters.send';
+      RED.log.audit(/** @type {any} */ ({ event, engine: host.id, sent, records }), request);
+      return result;
+    })
+  );
 }
 
 /**
@@ -70,7 +81,7 @@ async function listView(host, { query }) {
 /**
  * @param {EngineHost} host
  * @param {any} request with a body of JSON: { rows: number[] } or { all: true }
- * @returns {Promise<object>}
+ * @returns {Promise<import('./modules').SentAgain>}
  */
 async function sendAgain(host, request) {
   // A page of another site can post a form without asking first, but no JSON.
@@ -85,17 +96,5 @@ async function sendAgain(host, request) {
 
 /** @param {EngineHost} host REQUIRES: it has a log */
 const logOf = ({ log }) => /** @type {import('./log-link').LogLink} */ (log);
-
-/**
- * @param {string} name
- * @param {unknown} value
- * @param {number} min
- * @param {number} max
- */
-function wholeNumber(name, value, min, max) {
-  const number = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : -1;
-  if (number < min || number > max) throw new RangeError(`${name} must be a number from ${min} to ${max}.`);
-  return number;
-}
 
 module.exports = { addDeadLetterEndpoints };

@@ -15,7 +15,9 @@ const NO_ENGINE = 'no engine';
  * @typedef {import('./host').EngineHost} EngineHost
  * @typedef {import('./plan-compiler').Trouble} Trouble
  * @typedef {import('node-red').Node & { inert?: Trouble }} Node inert: why the node cannot work; absent if it can
- * @typedef {Node & { host?: EngineHost | null, failure?: string }} EngineNode
+ * @typedef {Node & { host?: EngineHost | null, failure?: string, watchDevices?: string[],
+ *   events?: import('./gateway-events').GatewayEvents, credentials?: any }} EngineNode watchDevices: globs of devices
+ *   whose silence is an event
  */
 
 /**

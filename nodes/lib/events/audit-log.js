@@ -1,6 +1,6 @@
 'use strict';
-// The audit log: who changed what, when, and from which address. It takes the changes from Node-RED's own audit messages,
-// in which the palette's endpoints report theirs (RED.log.audit), whether or not Node-RED logs them.
+// The audit log: who changed what, when, and from which address. It takes the changes from Node-RED's own audit
+// messages, in which the palette's endpoints report theirs (RED.log.audit), whether or not Node-RED logs them.
 
 const { EventEmitter } = require('node:events');
 

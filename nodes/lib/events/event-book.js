@@ -196,7 +196,11 @@ class EventBook {
     const before = this.#recent.get(key)?.event;
     this.#recent.delete(key);
     const event = before ?? this.#make(fact);
-    Object.assign(event, { until: isOver ? this.#wall() : null, count: (before?.count ?? 0) + count, acknowledged: null });
+    Object.assign(event, {
+      until: isOver ? this.#wall() : null,
+      count: (before?.count ?? 0) + count,
+      acknowledged: null
+    });
     this.#update(event, fact);
     this.#open.set(key, event);
     this.#seenAt.set(key, this.#now());
@@ -258,4 +262,7 @@ const keyOf = ({ kind, engine = '', subject }) => `${kind}\n${engine}\n${cut(sub
 /** @param {Event} event @returns {ShownEvent} a copy */
 const shownOf = (event) => ({ ...event, params: { ...event.params }, sentence: sentenceOf(event) });
 
-module.exports = { AGAIN_MS, EventBook, LATEST, MAX_OPEN };
+exports.AGAIN_MS = AGAIN_MS;
+exports.EventBook = EventBook;
+exports.LATEST = LATEST;
+exports.MAX_OPEN = MAX_OPEN;

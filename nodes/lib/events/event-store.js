@@ -352,4 +352,7 @@ function eventOf({ acknowledged_by: by, acknowledged_at: at, params, ...row }) {
   return /** @type {any} */ ({ ...row, params: JSON.parse(params), acknowledged });
 }
 
-module.exports = { EventStore, MAX_DAYS, MAX_ROWS, MAX_WAITING };
+exports.EventStore = EventStore;
+exports.MAX_DAYS = MAX_DAYS;
+exports.MAX_ROWS = MAX_ROWS;
+exports.MAX_WAITING = MAX_WAITING;

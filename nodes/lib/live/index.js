@@ -16,8 +16,8 @@ const { addValues } = require('./value-endpoints');
  * @param {any} app Express
  * @param {any} mayRead middleware that checks the permission for the stream
  * @param {() => LiveEngine[]} engines
- * @param {{ onFault: (error: Error) => void, additions: () => import('./snapshot').MakeLiveAddition[] }} options as
- *   those of LiveStream
+ * @param {{ onFault: (error: Error) => void, additions: () => import('./snapshot').MakeLiveAddition[],
+ *   events: () => object }} options as those of LiveStream
  */
 function addLive(app, mayRead, engines, options) {
   const stream = new LiveStream(engines, options);

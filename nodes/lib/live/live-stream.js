@@ -30,6 +30,7 @@ class LiveStream {
   #intervalMs;
   #onFault;
   #additions;
+  #events;
   /** @type {Set<Viewer>} */
   #viewers;
   /** Engines that a viewer has selected, by id. @type {Map<string, EngineView>} */
@@ -42,12 +43,13 @@ class LiveStream {
   /**
    * @param {() => LiveEngine[]} engines
    * @param {{ onFault?: (error: Error) => void, now?: () => number, intervalMs?: number,
-   *   additions?: () => import('./snapshot').MakeLiveAddition[] }} [options] onFault: reports an error in this code,
-   *   which has no caller; now: ms; additions: of capabilities
+   *   additions?: () => import('./snapshot').MakeLiveAddition[], events?: () => object }} [options] onFault: reports an
+   *   error in this code, which has no caller; now: ms; additions: of capabilities; events: see EventBook.summary()
    */
   constructor(engines, options = {}) {
     const { onFault = () => {}, now = () => performance.now(), intervalMs = INTERVAL_MS } = options;
     this.#additions = options.additions ?? (() => []);
+    this.#events = options.events ?? (() => ({}));
     this.#onFault = onFault;
     this.#engines = engines;
     this.#now = now;
@@ -129,7 +131,14 @@ class LiveStream {
     const list = engines.map(({ id, name, host, reason }) => ({ id, name, running: host !== null, reason }));
     const chosen = chosenOf(engines, viewer.query);
     const { mayWrite } = viewer;
-    const head = JSON.stringify({ at: Date.now(), engines: list, engine: chosen?.id ?? null, mayWrite });
+    const events = this.#events();
+    const head = JSON.stringify({
+      at: Date.now(),
+      engines: list,
+      engine: chosen?.id ?? null,
+      mayWrite,
+      events
+    });
     const shared = chosen?.host ? this.#sharedOf(chosen, chosen.host) : null;
     if (!chosen || !shared) return viewer.send('snapshot', head);
     const view = /** @type {EngineView} */ (this.#views.get(chosen.id));

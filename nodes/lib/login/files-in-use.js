@@ -20,7 +20,11 @@ function addUse(use) {
 }
 
 /** @returns {Map<string, Use[]>} by file */
-const filesInUse = () => Map.groupBy(uses, ({ file }) => file);
+function filesInUse() {
+  const files = new Map();
+  for (const use of uses) files.set(use.file, [...(files.get(use.file) ?? []), use]);
+  return files;
+}
 
 /** Devices of a listener whose users are known; the one that logged in longest ago is forgotten first. */
 const MAX_DEVICES = 100_000;

@@ -123,11 +123,12 @@ class Notifier {
   /** @param {ShownEvent} event @param {Change} change */
   follow(event, change) {
     if (!this.#isWanted(event, change)) return;
-    const { key: _key, params: _params, engine: _engine, ...shown } = event;
+    const { id, kind, severity, subject, since, until, count, acknowledged } = event;
     const { language } = this.#rules;
     const means = sentenceOf(event, language);
     const sentence = change === 'ended' ? `${OVER[language]} ${means}` : means;
-    const message = { gateway: this.#gateway, change, ...shown, sentence };
+    const shown = { id, kind, severity, subject, since, until, count, acknowledged, sentence };
+    const message = { gateway: this.#gateway, change, ...shown };
     for (const target of this.#targets) target.add(message);
   }
 

@@ -1,15 +1,18 @@
 // The live view: the same component in the page and in the editor's sidebar.
 
+import { Audit } from './audit.mjs';
 import { Charts } from './charts.mjs';
 import { Clouds } from './clouds.mjs';
 import { LiveConnection } from './connection.mjs';
 import { DeadLetters } from './dead-letters.mjs';
 import { Devices } from './devices.mjs';
 import { h, setText } from './dom.mjs';
+import { Events } from './events.mjs';
 import { flowPicture } from './flow-picture.mjs';
 import { count, visible } from './format.mjs';
 import { healthLine } from './health.mjs';
 import { kafka } from './kafka.mjs';
+import { Logins } from './logins.mjs';
 import { overlay } from './overlay.mjs';
 import { SECTIONS, markOf, nodeText, summary } from './sections.mjs';
 import { Tenants } from './tenants.mjs';
@@ -24,6 +27,8 @@ const OPEN_ON_PHONE = ['flow', 'charts', 'values', 'tenants'];
 const PHONE = '(max-width: 600px)';
 /** Sections that need half of the width of a page. */
 const SMALL = ['batches', 'log', 'workers', 'commands'];
+/** Sections that are closed at first everywhere: each reads more than the stream has. */
+const CLOSED = ['logins', 'audit'];
 /** Sections that a flow may not need. */
 const OPTIONAL = ['kafka', 'overlay', 'tenants', 'ocf'];
 
@@ -45,6 +50,9 @@ export class Panel {
   #tenants;
   #charts;
   #values;
+  #events;
+  #audit;
+  #logins;
   #details;
   #isWanted = false;
   #announced = new Map();
@@ -95,11 +103,15 @@ export class Panel {
     });
     this.#charts = new Charts(t, id('range'));
     this.#values = new Values({ t, id, root, token, ask, size: isNarrow ? 3 : 12 });
+    this.#events = new Events({ t, id, ask, onLogin: () => onLogin(true) });
+    this.#logins = new Logins({ t, id, ask, onLogin: () => onLogin(true) });
+    this.#audit = new Audit({ t, ask, onLogin: () => onLogin(true) });
     const [flow, uplinks, ...others] = this.#parts;
     const all = [
       flow,
       { name: 'charts', element: this.#charts.element },
       { name: 'values', element: this.#values.element },
+      { name: 'events', element: this.#events.element },
       uplinks,
       { name: 'tenants', element: this.#tenants.element },
       ...others
@@ -107,9 +119,12 @@ export class Panel {
     all.push({ name: 'deadLetters', element: this.#deadLetters.element });
     all.push({ name: 'devices', element: this.#devices.element });
     all.push({ name: 'ocf', element: this.#clouds.element });
+    all.push({ name: 'logins', element: this.#logins.element });
+    all.push({ name: 'audit', element: this.#audit.element });
     this.#details = new Map(
       all.map(({ name, element }) => {
-        const open = !isNarrow || (isSidebar ? OPEN_IN_SIDEBAR : OPEN_ON_PHONE).includes(name);
+        const openAtFirst = isSidebar ? OPEN_IN_SIDEBAR : OPEN_ON_PHONE;
+        const open = isNarrow ? openAtFirst.includes(name) : !CLOSED.includes(name);
         const title = h('summary', {}, h('h2', {}, t(`section.${name}`)));
         // A flow may have neither.
         const hidden = OPTIONAL.includes(name);
@@ -223,6 +238,9 @@ export class Panel {
     this.#showPaged('ocf', this.#clouds, snapshot);
     this.#showPaged('tenants', this.#tenants, snapshot);
     if (this.#details.get('deadLetters').open) this.#deadLetters.update(snapshot);
+    if (this.#details.get('events').open) this.#events.update(snapshot);
+    if (this.#details.get('logins').open) this.#logins.update(snapshot);
+    if (this.#details.get('audit').open) this.#audit.update(snapshot);
     this.#devices.update(snapshot);
     this.#values.update(snapshot);
     this.#charts.add(snapshot);
