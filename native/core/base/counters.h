@@ -74,6 +74,8 @@ namespace seganet {
   X(kCoapPeersLost, "coapPeersLost")           /* no acknowledgment */   \
   X(kRequestsForwarded, "requestsForwarded")   /* between devices */     \
   X(kRequestsRecorded, "requestsRecorded")     /* posts to topics */     \
+  X(kSubscriberRecords, "subscriberRecords")   /* passed to them */      \
+  X(kSubscriberDrops, "subscriberDrops")       /* without room */        \
   X(kNapsEnded, "napsEnded")                   /* by urgent devices */   \
   X(kValuesEvicted, "valuesEvicted")           /* last values */
 

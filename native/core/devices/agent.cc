@@ -63,11 +63,9 @@ void Agent::Poll(int events) {
   }
   const auto on_event = [](uv_poll_t* poll, int status, int ready) {
     auto* self = static_cast<Agent*>(poll->data);
-    if (status < 0) {
-      self->Close(AgentEnd::kClosed);
-    } else if (ready & UV_WRITABLE) {
-      if (self->SendOutput()) self->Poll(UV_READABLE);
-    } else {
+    if (status < 0) return self->Close(AgentEnd::kClosed);
+    if ((ready & UV_WRITABLE) && self->SendOutput()) self->Poll(UV_READABLE);
+    if ((ready & UV_READABLE) && (self->events_ & UV_READABLE) && !self->closing_) {
       self->OnReadable();
     }
   };
@@ -79,7 +77,7 @@ void Agent::OnReadable() {
   while (left > 0) {
     // A device with too many unacknowledged records is read again when some of them are safe.
     if (session_->WantsPause() || !host_->MayRead(this)) {
-      Poll(0);
+      Poll(session_->output().empty() ? 0 : UV_WRITABLE);
       return;
     }
     std::span<uint8_t> buffer = host_->read_buffer(*this);
@@ -125,18 +123,35 @@ bool Agent::SendOutput() {
   }
   if (n > 0) session_->ConsumeOutput(static_cast<size_t>(n));
   if (session_->output().empty()) return true;
-  // A device that does not read its acknowledgements is not read either, which bounds the output
-  // that is held for it.
-  Poll(UV_WRITABLE);
+  Poll(EventsToSend());
   return false;
+}
+
+// A device that does not read its acknowledgements is not read either, which bounds the output that
+// is held for it. A subscriber that is slow to read records must get its PINGREQ answered.
+int Agent::EventsToSend() const {
+  const bool reads = session_->subscriber() != nullptr && !paused && !session_->WantsPause();
+  return reads ? UV_READABLE | UV_WRITABLE : UV_WRITABLE;
 }
 
 void Agent::Flush() {
   if (closing_ || !SendOutput() || paused) return;
   if (events_ != UV_READABLE && !session_->WantsPause()) {
-    EndPause();
+    if ((events_ & UV_READABLE) == 0) EndPause();
     Poll(UV_READABLE);
   }
+}
+
+void Agent::TakeRecords() {
+  if (closing_) return;
+  session_->TakeRecords();
+  // Otherwise SendOutput continues when the socket has room.
+  if ((events_ & UV_WRITABLE) == 0) Flush();
+}
+
+bool Agent::Reads(std::string_view filter) const {
+  return std::any_of(readable.begin(), readable.end(),
+                     [&](const std::string& allowed) { return FilterCovers(allowed, filter); });
 }
 
 void Agent::EndPause() {
@@ -147,12 +162,12 @@ void Agent::EndPause() {
 void Agent::Resume() {
   if (closing_) return;
   EndPause();
-  Poll(session_->output().empty() ? UV_READABLE : UV_WRITABLE);
+  Poll(session_->output().empty() ? UV_READABLE : EventsToSend());
 }
 
 int64_t Agent::OnTime(int64_t now_us) {
   const int64_t limit_us = session_->silence_limit_us();
-  if (limit_us > 0 && events_ != 0 && now_us - last_seen_us_ > limit_us) {
+  if (limit_us > 0 && events_ != 0 && paused == 0 && now_us - last_seen_us_ > limit_us) {
     Close(AgentEnd::kKeepAlive);
     return kNever;
   }

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/base/clock.h"
 #include "core/base/require.h"
@@ -65,6 +66,7 @@ class AgentHost {
   virtual RecordAnswer OnRecord(Agent* agent, const IncomingRecord& record) = 0;
   virtual bool MayPublish(Agent* agent, std::string_view topic) = 0;
   virtual bool MaySubscribe(Agent* agent, std::string_view filter) = 0;
+  virtual void OnSubscriber(Agent* agent, Subscriber* subscriber) = 0;
   virtual void OnTopicRefused() = 0;
   virtual void OnControl(Agent* agent) = 0;
   virtual void OnListening(Agent* agent) = 0;
@@ -119,6 +121,9 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   // Sends pending output.
   void Flush() override;
 
+  // Sends records that wait for the local subscriber. REQUIRES: the session has one.
+  void TakeRecords();
+
   // Closes the connection.
   void Close(AgentEnd end);
   // Closes the connection because the rest of a packet does not arrive.
@@ -167,6 +172,8 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   std::unique_ptr<const DevicePermissions> permissions;
   // Set by the host: where messages name the devices behind this one; null = it is no bridge.
   std::unique_ptr<const BridgeRows> bridge_rows;
+  // Set by the host: SourceSettings::subscribers of this client; empty = it is no local subscriber.
+  std::vector<std::string> readable;
   // Set by the host, 0 = none: the class that the device is registered with; the class of the
   // latest record of this connection; the class among whose paused agents it waits to be read, or a
   // kPaused… value.
@@ -192,6 +199,8 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   RecordAnswer OnRecord(const IncomingRecord& record) override;
   bool MayPublish(std::string_view topic) override { return host_->MayPublish(this, topic); }
   bool MaySubscribe(std::string_view filter) override { return host_->MaySubscribe(this, filter); }
+  bool Reads(std::string_view filter) const override;
+  void OnSubscriber(Subscriber* subscriber) override { host_->OnSubscriber(this, subscriber); }
   void OnTopicRefused() override { host_->OnTopicRefused(); }
   void OnControl() override { host_->OnControl(this); }
   void OnListening() override { host_->OnListening(this); }
@@ -205,6 +214,7 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   void OnReadable();
   bool Feed(std::span<const uint8_t> bytes);
   bool SendOutput();
+  int EventsToSend() const;
 
   AgentHost* const host_;
   const int fd_;

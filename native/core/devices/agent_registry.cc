@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/devices/agent.h"
+#include "core/devices/subscribers/subscriber.h"
 
 namespace seganet {
 namespace {
@@ -14,7 +15,12 @@ AgentInfo Describe(const Device& device, uint32_t worker, int64_t now_us) {
   info.device = device.id;
   info.stage = device.stage;
   info.worker = worker;
-  info.connected = device.counted;
+  info.connected = device.counted || device.agent != nullptr;
+  if (device.agent != nullptr) {
+    AgentSession& session = device.agent->session();
+    info.reads = session.reads();
+    if (const Subscriber* const it = session.subscriber()) info.drops = it->drops();
+  }
   info.listening = device.agent != nullptr ? device.agent->listening() : device.observing;
   if (const Device* const bridge = device.bridge(); bridge != nullptr) {
     info.bridge = bridge->id;

@@ -18,6 +18,8 @@ struct AgentInfo {
   uint32_t stage = 0;  // its source
   uint32_t worker = 0;
   bool connected = false;
+  size_t reads = 0;          // filters by which it reads records; 0 = no local subscriber
+  uint64_t drops = 0;        // records that it did not read in time, on this connection
   bool listening = false;    // has a subscription or observes its commands
   uint8_t record_class = 0;  // of its latest record; 0 = none yet
   uint64_t records = 0;

@@ -85,6 +85,8 @@ enum class CommandStart : uint8_t {
   kTooLarge,      // exceeds the device's packet size
 };
 
+class Subscriber;
+
 // Implemented by the agent.
 class AgentSessionOwner {
  public:
@@ -103,6 +105,13 @@ class AgentSessionOwner {
   virtual void OnTopicRefused() = 0;
   // The device sent a packet without a record, which counts against its rate too.
   virtual void OnControl() = 0;
+  // True if SourceSettings::subscribers let the client read the records that match `filter`.
+  virtual bool Reads(std::string_view filter) const {
+    (void)filter;
+    return false;
+  }
+  // The client is a local subscriber from now on.
+  virtual void OnSubscriber(Subscriber* subscriber) { (void)subscriber; }
   // The device has subscribed to or observes something, so commands can be sent.
   virtual void OnListening() = 0;
   // The device took command `id` (`taken`) or refused it.
@@ -163,6 +172,15 @@ class AgentSession {
 
   // True if the device can currently receive a command.
   virtual bool listening() const = 0;
+
+  // The local subscriber of this connection; null = it is none.
+  virtual Subscriber* subscriber() { return nullptr; }
+  // Returns the number of its filters.
+  virtual size_t reads() const { return 0; }
+  // Moves waiting packets into the output, if that is empty. REQUIRES: subscriber() is not null.
+  virtual void TakeRecords() {}
+  // AgentSessionOwner::Reads may have changed.
+  virtual void OnRights() {}
 
   // Returns the longest silence that the device is allowed, µs; 0 = unlimited.
   virtual int64_t silence_limit_us() const = 0;

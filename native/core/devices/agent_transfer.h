@@ -12,6 +12,9 @@ namespace seganet {
 // Thread safety: owned by one worker.
 class AgentTransfer {
  public:
+  // Passes the records of this turn on, before other records of their devices can be passed on by
+  // another worker.
+  virtual void PassRecords() = 0;
   // Ends all that this worker knows of the agent, deletes it and returns its connection.
   // REQUIRES: nothing is unacknowledged.
   virtual MovedAgent TakeOut(Agent* agent) = 0;

@@ -11,6 +11,9 @@
 namespace seganet {
 namespace {
 
+// Bytes of records that a subscriber gets before its other packets have their turn.
+constexpr size_t kRecordsPerTurn = 16'384;
+
 std::string_view Text(std::span<const uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -97,6 +100,58 @@ std::unique_ptr<mqtt::KeptSession> MqttAgentSession::Resume(const mqtt::Connect&
 std::string MqttAgentSession::SourceName() const {
   const std::string& name = owner_->source().name;
   return name.empty() ? "#" + std::to_string(owner_->stage()) : name;
+}
+
+mqtt::Grant MqttAgentSession::OnSubscribe(const mqtt::Filter& filter) {
+  if (owner_->Reads(filter.filter)) {
+    return OpenSubscriber() ? mqtt::Grant::kRecords : mqtt::Grant::kNoRoom;
+  }
+  return owner_->MaySubscribe(filter.filter) ? mqtt::Grant::kCommands : mqtt::Grant::kNotAllowed;
+}
+
+// Returns false if the engine has too many subscribers.
+bool MqttAgentSession::OpenSubscriber() {
+  if (subscriber_ != nullptr) return true;
+  subscriber_ = subscribers_->Open({.id = owner_->device_id(),
+                                    .parted = owner_->source().parted,
+                                    .five = session_.protocol_level() == mqtt::kLevel5,
+                                    .max_packet_bytes = session_.device_maximum_packet()});
+  if (subscriber_ == nullptr) return false;
+  owner_->OnSubscriber(subscriber_.get());
+  return true;
+}
+
+void MqttAgentSession::CloseSubscriber() {
+  if (subscriber_ == nullptr) return;
+  subscribers_->Close(subscriber_.get());
+  subscriber_->Leave();
+  interests_.clear();
+  subscriber_ = nullptr;
+}
+
+// Makes the subscriptions to records those that the client has and may have now. An unchanged one
+// goes on without a gap.
+void MqttAgentSession::FollowFilters() {
+  Interests all;
+  for (const mqtt::Subscriptions::Subscription& one : session_.subscriptions().all()) {
+    if (!owner_->Reads(one.filter) || !OpenSubscriber()) continue;
+    const auto before =
+        std::find_if(interests_.begin(), interests_.end(), [&one](const auto& interest) {
+          return interest->filter == one.filter && interest->number == one.number &&
+                 interest->options == one.options;
+        });
+    all.push_back(before != interests_.end() ? *before
+                                             : std::make_shared<const Interest>(subscriber_, one));
+  }
+  if (all == interests_) return;
+  interests_ = all;
+  subscribers_->Set(subscriber_.get(), std::move(all));
+}
+
+void MqttAgentSession::TakeRecords() {
+  if (!output().empty()) return subscriber_->Collect();
+  std::string packets;
+  if (subscriber_->Take(kRecordsPerTurn, &packets)) session_.SendPackets(packets);
 }
 
 void MqttAgentSession::OnPublish(const mqtt::Publish& publish) {
@@ -216,6 +271,7 @@ void MqttAgentSession::SayGoodbye(AgentEnd end) {
 }
 
 bool MqttAgentSession::Finish(AgentEnd) {
+  CloseSubscriber();
   const int64_t now = MonotonicUs();
   const mqtt::Will* will = session_.will();
   WillRecord record;

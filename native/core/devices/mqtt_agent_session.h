@@ -13,6 +13,7 @@
 #include "core/base/require.h"
 #include "core/devices/agent_session.h"
 #include "core/devices/kept_sessions.h"
+#include "core/devices/subscribers/subscribers.h"
 #include "core/devices/wills.h"
 #include "core/plan/plan.h"
 #include "core/protocol/mqtt/server_session.h"
@@ -26,10 +27,16 @@ mqtt::Limits MqttLimitsOf(const SourceSettings& source, size_t max_packet_bytes,
 
 class MqttAgentSession : public AgentSession, private mqtt::Handler {
  public:
-  // `kept` and `wills` are the worker's and outlive the session.
+  // `kept` and `wills` are the worker's, and `subscribers` the engine's. All outlive the session.
   MqttAgentSession(AgentSessionOwner* owner, const mqtt::Limits& limits, KeptSessions* kept,
-                   Wills* wills)
-      : owner_(owner), limits_(limits), kept_(kept), wills_(wills), session_(this, limits) {}
+                   Wills* wills, Subscribers* subscribers)
+      : owner_(owner),
+        limits_(limits),
+        kept_(kept),
+        wills_(wills),
+        subscribers_(subscribers),
+        session_(this, limits) {}
+  ~MqttAgentSession() override { CloseSubscriber(); }
 
   // See mqtt::ServerSession::SetAssignedId.
   void SetAssignedId(std::string id) { session_.SetAssignedId(std::move(id)); }
@@ -42,6 +49,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   void ConsumeOutput(size_t n) override {
     SEGANET_REQUIRE(n <= output().size());
     session_.ConsumeOutput(n);
+    if (subscriber_ != nullptr) TakeRecords();
   }
   bool WantsPause() const override { return session_.WantsPause(); }
   void Acknowledge(uint64_t handle) override { session_.AcknowledgePublish(handle); }
@@ -60,6 +68,10 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   CommandStart Command(uint64_t id, std::string_view topic, std::string_view payload,
                        uint8_t qos) override;
   bool listening() const override { return session_.listening(); }
+  Subscriber* subscriber() override { return subscriber_.get(); }
+  size_t reads() const override { return interests_.size(); }
+  void TakeRecords() override;
+  void OnRights() override { FollowFilters(); }
   int64_t silence_limit_us() const override;
   void OnTime(int64_t) override {}
   bool ticks() const override { return false; }
@@ -84,13 +96,15 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   mqtt::ConnectCode OnConnect(const mqtt::Connect& connect,
                               std::unique_ptr<mqtt::KeptSession>* kept) override;
   void OnPublish(const mqtt::Publish& publish) override;
-  bool OnSubscribe(const mqtt::Filter& filter) override {
-    return owner_->MaySubscribe(filter.filter);
-  }
+  mqtt::Grant OnSubscribe(const mqtt::Filter& filter) override;
+  void OnFilters() override { FollowFilters(); }
   void OnRefusedPublish(uint8_t code) override {
     if (code == mqtt::reason::kTopicNameInvalid) owner_->OnTopicRefused();
   }
-  void OnSubscribed() override { owner_->OnListening(); }
+  void OnSubscribed() override {
+    FollowFilters();  // of a session that continues
+    owner_->OnListening();
+  }
   void OnControl() override { owner_->OnControl(); }
   uint64_t OnSessionChanged() override { return kept_->saves().Await(owner_->device_id()); }
   bool IsSaved(uint64_t ticket) override {
@@ -100,6 +114,9 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
     owner_->OnCommandAnswer(id, code < mqtt::reason::kUnspecified);
   }
 
+  bool OpenSubscriber();
+  void CloseSubscriber();
+  void FollowFilters();
   void RefuseOrEnd(uint64_t handle, uint8_t code);
   void EndUntaken(uint64_t handle);
   std::string SourceName() const;
@@ -111,9 +128,12 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   const mqtt::Limits limits_;
   KeptSessions* kept_;
   Wills* wills_;
+  Subscribers* const subscribers_;
   mqtt::ServerSession session_;
-  std::vector<mqtt::LatePublish> late_;  // between Finish() and TakeLate()
-  bool not_taken_ = false;               // a record was not taken; the connection ends
+  std::vector<mqtt::LatePublish> late_;     // between Finish() and TakeLate()
+  bool not_taken_ = false;                  // a record was not taken; the connection ends
+  std::shared_ptr<Subscriber> subscriber_;  // null until the client subscribes to records
+  Interests interests_;                     // its subscriptions to records
 };
 
 }  // namespace seganet

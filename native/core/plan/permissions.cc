@@ -75,6 +75,36 @@ Status ValidatePermissions(const std::vector<Permission>& rows) {
   return {};
 }
 
+Status ValidateSubscribers(const std::vector<SubscriberRow>& rows) {
+  if (rows.size() > kMaxSubscriberRows) {
+    return Status::InvalidArgument("more than " + std::to_string(kMaxSubscriberRows) +
+                                   " subscribers");
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const std::string which = "subscriber " + std::to_string(i + 1);
+    if (rows[i].client.empty() || rows[i].client.size() > kMaxDeviceBytes) {
+      return Status::InvalidArgument(which + ": client must be 1 to 256 bytes");
+    }
+    if (rows[i].filters.empty() || rows[i].filters.size() > kMaxSubscriberFilters) {
+      return Status::InvalidArgument(which + ": must have 1 to " +
+                                     std::to_string(kMaxSubscriberFilters) + " filters");
+    }
+    for (const std::string& filter : rows[i].filters) {
+      if (ValidTopicFilter(filter)) continue;
+      return Status::InvalidArgument(which + ": '" + filter + "' is not an MQTT topic filter");
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> ReadableBy(const std::vector<SubscriberRow>& rows,
+                                    std::string_view client) {
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const SubscriberRow& each) {
+    return GlobMatches(each.client, client);
+  });
+  return row == rows.end() ? std::vector<std::string>() : row->filters;
+}
+
 bool FilterCovers(std::string_view allowed, std::string_view filter) {
   bool more_allowed = true;
   bool more_filter = true;

@@ -16,6 +16,14 @@ namespace seganet {
 // and that there are at most kMaxPermissions rows with kMaxPermissionFilters filters per direction.
 Status ValidatePermissions(const std::vector<Permission>& rows);
 
+// Checks that each client is an id or glob of 1..kMaxDeviceBytes bytes, that all filters are valid,
+// and that there are at most kMaxSubscriberRows rows with kMaxSubscriberFilters filters.
+Status ValidateSubscribers(const std::vector<SubscriberRow>& rows);
+
+// Returns the filters of the first row that matches; empty = `client` is no subscriber. O(rows).
+std::vector<std::string> ReadableBy(const std::vector<SubscriberRow>& rows,
+                                    std::string_view client);
+
 // True if `allowed` matches all topics that `filter` matches. REQUIRES: both are valid filters.
 bool FilterCovers(std::string_view allowed, std::string_view filter);
 
@@ -38,6 +46,8 @@ class DevicePermissions {
 
   bool MayPublish(std::string_view topic) const;
   bool MaySubscribe(std::string_view filter) const;
+  // False if the device may publish nothing.
+  bool publishes() const { return !publish_.empty(); }
 
  private:
   std::vector<std::string> publish_;

@@ -30,7 +30,8 @@ Status ValidateSource(const StageSpec& spec) {
     return Status::InvalidArgument(Name(spec) + ": bridges need the protocol mqtt");
   }
   if (Status status = ValidateBridges(spec.source.bridges); !status.ok()) return status;
-  return ValidatePermissions(spec.source.permissions);
+  const Status status = ValidatePermissions(spec.source.permissions);
+  return status.ok() ? ValidateSubscribers(spec.source.subscribers) : status;
 }
 
 Status ValidateStage(const StageSpec& spec, const ById& by_id) {

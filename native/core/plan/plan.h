@@ -55,6 +55,13 @@ struct BridgeRow {
   bool operator==(const BridgeRow&) const = default;
 };
 
+// A client that may read the records of all devices of the engine.
+struct SubscriberRow {
+  std::string client;                // device id or glob, as in Rule
+  std::vector<std::string> filters;  // topic filters that its subscriptions must stay within
+  bool operator==(const SubscriberRow&) const = default;
+};
+
 // How a source handles its devices.
 struct SourceSettings {
   Protocol protocol = Protocol::kMqtt;
@@ -80,6 +87,8 @@ struct SourceSettings {
   // MQTT: of the rows whose bridge matches, the first that finds an id in a message applies
   // (plan/bridges.h). A message in which none does is the bridge's own.
   std::vector<BridgeRow> bridges;
+  // MQTT: local subscribers. The first row with a matching client applies.
+  std::vector<SubscriberRow> subscribers;
 
   // True: each device id of the source begins with a part (record/part.h), and a device without one
   // is refused. In `presence_topic` and in filters of `permissions`, {device} is then the name
@@ -116,6 +125,9 @@ inline std::string_view NameAt(const SourceSettings& source, std::string_view id
 // Limits of SourceSettings::permissions: rows, and filters of a row per direction.
 inline constexpr size_t kMaxPermissions = 1024;
 inline constexpr size_t kMaxPermissionFilters = 64;
+// Limits of SourceSettings::subscribers: rows, and filters of a row.
+inline constexpr size_t kMaxSubscriberRows = 64;
+inline constexpr size_t kMaxSubscriberFilters = 64;
 
 // Specification of one node of the data path. Only the members of its kind apply.
 struct StageSpec {

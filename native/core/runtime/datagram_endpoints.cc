@@ -239,6 +239,7 @@ RecordAnswer DatagramEndpoints::OnDatagramRecord(CoapEndpoint* endpoint,
                       context_.now->mono_us);
   context_.values->Keep(device, record);
   if (!passage.taken) return AnswerOf(passage.untaken, kNotTakenRetryS);
+  context_.fanout->OnRecord(source, record, context_.now->mono_us);
   return {.copies = (waits ? passage.copies : 0) + passage.deferred};
 }
 

@@ -55,6 +55,7 @@ struct DatagramEndpointsContext {
   Presence* presence;
   CommandTable* commands;
   ReceiptTable* receipts;
+  SubscriberFanout* fanout;
 };
 
 // A datagram socket is always read, because a device without an answer sends again. Records without

@@ -104,6 +104,11 @@ WorkerShared Engine::SharedOfWorkers() {
       .deferred = &deferred_,
       .sessions = &sessions_,
       .windows = &windows_,
+      .subscribers = &subscribers_,
+      .wake_subscribers =
+          [this](uint32_t worker, SubscriberList list) {
+            workers_[worker]->ServeSubscribers(std::move(list));
+          },
       .desk = &desk_,
       .desk_arrive =
           [this](uint32_t worker, uint64_t connection, const std::shared_ptr<DeskParcel>& parcel) {

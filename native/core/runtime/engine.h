@@ -302,6 +302,7 @@ class Engine : private ReceiptSink {
   std::shared_ptr<const Plan> plan_;
   std::vector<uint32_t> listening_;
   SessionOutbox sessions_;
+  Subscribers subscribers_;
   Rebalancer exchange_;
   std::vector<std::unique_ptr<Worker>> workers_;
   PendingLogins logins_;

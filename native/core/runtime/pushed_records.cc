@@ -96,6 +96,10 @@ Passage PushedRecords::Pass(uint32_t stage, Record* record, Device* device) {
   if (device == nullptr) return passage;
   if (passage.record_class != 0) record->record_class = passage.record_class;
   context_.values->Keep(device, *record);
+  if (passage.taken) {
+    context_.fanout->OnRecord(context_.pipeline->plan().SettingsOf(stage), *record,
+                              context_.now->mono_us);
+  }
   return passage;
 }
 

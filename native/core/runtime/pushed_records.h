@@ -13,6 +13,7 @@
 #include "core/devices/last_values.h"
 #include "core/devices/push_tickets.h"
 #include "core/devices/receipt_table.h"
+#include "core/devices/subscribers/subscriber_fanout.h"
 #include "core/loop/loop_thread.h"
 #include "core/plan/pipeline.h"
 #include "core/queue/byte_ring.h"
@@ -38,6 +39,7 @@ struct PushedRecordsContext {
   DeviceTable* devices;
   LastValues* values;
   ReceiptTable* receipts;
+  SubscriberFanout* fanout;
   SlotExchange* exchange;
   const SlotMover* mover;
 };

@@ -148,6 +148,7 @@ bool SlotMover::HandOver(const SlotSet& slots, uint32_t to) {
   if (!context_.pushed->empty() || context_.messages->used() != 0) return false;
   const SlotSet leaving = slots & ~TiedSlots(slots);
   if (leaving.none()) return false;
+  context_.transfer->PassRecords();
 
   auto parcel = std::make_unique<SlotParcel>();
   for (SlotMoves::Leaving& each : moves_.all()) {

@@ -56,6 +56,9 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
                .kept = &kept_,
                .devices = &devices_,
                .commands = &commands_}),
+      fanout_({.subscribers = shared.subscribers,
+               .counters = &counters_,
+               .wake = shared.wake_subscribers}),
       setups_(options.max_packet_bytes, options.odd_topics),
       desk_(this, {.thread = this,
                    .worker = static_cast<uint32_t>(options.index),
@@ -83,6 +86,7 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
                .devices = &devices_,
                .values = &values_,
                .receipts = &receipts_.table(),
+               .fanout = &fanout_,
                .exchange = shared.exchange,
                .mover = &mover_}),
       wheel_(MonotonicUs()),
@@ -119,7 +123,8 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
                   .values = &values_,
                   .presence = &presence_,
                   .commands = &commands_,
-                  .receipts = &receipts_.table()}) {
+                  .receipts = &receipts_.table(),
+                  .fanout = &fanout_}) {
   commands_.Add(&agent_commands_);
 }
 
@@ -144,6 +149,7 @@ void Worker::OnStart() {
     self->receipts_.EndTurn();
     // Answers and requests that reads of this turn forwarded leave together.
     self->desk_.Flush();
+    if (!self->fanout_.idle()) self->fanout_.EndTurn(MonotonicUs());
     self->attended_.EndTurn();
     self->Moderate();
     self->ArmTimer();
@@ -216,7 +222,7 @@ std::unique_ptr<AgentSession> Worker::MakeSession(Agent* agent, const Handoff& h
   }
   auto session = std::make_unique<MqttAgentSession>(
       agent->owner(), MqttLimitsOf(source, options_.max_packet_bytes, options_.odd_topics), &kept_,
-      &wills_);
+      &wills_, shared_.subscribers);
   if (handoff.made_up_id) session->SetAssignedId(std::string(NameAt(source, handoff.device)));
   return session;
 }
@@ -297,6 +303,15 @@ void Worker::SaveSessions() {
 void Worker::RestoreSessions(std::vector<RestoredSession> sessions) {
   Post([this, shared = std::make_shared<std::vector<RestoredSession>>(std::move(sessions))] {
     offers_.Restore(std::move(*shared));
+  });
+}
+
+void Worker::ServeSubscribers(SubscriberList list) {
+  Post([this, list = std::move(list)] {
+    for (const std::shared_ptr<Subscriber>& each : list) {
+      Agent* const agent = each->AgentAt(static_cast<uint32_t>(options_.index));
+      if (agent != nullptr) agent->TakeRecords();
+    }
   });
 }
 
@@ -394,7 +409,8 @@ void Worker::Moderate() {
 }
 
 void Worker::ArmTimer() {
-  const int64_t deadline = std::min(pipeline_.NextDeadline(), pauses_.NextDeadline());
+  const int64_t deadline =
+      std::min({pipeline_.NextDeadline(), pauses_.NextDeadline(), fanout_.NextDeadline()});
   if (deadline >= armed_us_) return;
   armed_us_ = deadline;
   const int64_t wait_us = std::max<int64_t>(0, deadline - MonotonicUs());

@@ -53,9 +53,10 @@
 namespace seganet {
 
 // Thread safety: TakeMessages from the engine's thread; Adopt, JoinIdentities, SetPlan, Flush,
-// CloseStage, StopReading, Resume, EndUnfinished, SaveSessions, RestoreSessions, StartCommand,
-// DismissDevice, Agents, WithValues, RestoreValues, load, unfinished().bytes and the counters from
-// any thread; pushed(), receipts(), desk(), mover() and datagrams() as their classes say.
+// CloseStage, StopReading, Resume, EndUnfinished, SaveSessions, RestoreSessions, ServeSubscribers,
+// StartCommand, DismissDevice, Agents, WithValues, RestoreValues, load, unfinished().bytes and the
+// counters from any thread; pushed(), receipts(), desk(), mover() and datagrams() as their classes
+// say.
 class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
@@ -108,6 +109,9 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   // connected in this run.
   void RestoreSessions(std::vector<RestoredSession> sessions);
 
+  // Sends records that wait for local subscribers of this worker.
+  void ServeSubscribers(SubscriberList list);
+
   // Sends a command to a device of this worker. REQUIRES: WorkerShared::commands accepted it
   // (Open).
   void StartCommand(Command command);
@@ -150,6 +154,9 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   RecordAnswer OnRecord(Agent* agent, const IncomingRecord& incoming) override;
   bool MayPublish(Agent* agent, std::string_view topic) override;
   bool MaySubscribe(Agent* agent, std::string_view filter) override;
+  void OnSubscriber(Agent* agent, Subscriber* subscriber) override {
+    subscriber->Enter(static_cast<uint32_t>(options_.index), agent);
+  }
   void OnTopicRefused() override { counters_.Add(Counter::kTopicsRefused); }
   void OnControl(Agent* agent) override;
   void OnListening(Agent* agent) override;
@@ -158,6 +165,7 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   void OnDescriptor(int fd, AgentEnd end) override;
 
   // DeskServer::Owner
+  void PassRecords() override { fanout_.Pass(); }
   MovedAgent TakeOut(Agent* agent) override;
   Agent* Continue(MovedAgent moved) override;
   void Enter(Agent* agent) override;
@@ -176,6 +184,7 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   Device* NewBehind(Agent* agent, std::string_view id);
   void ListensBehind(Agent* agent);
   void ReportBehind();
+  void CountIfSends(Agent* agent);
   void Emit(const WillRecord& made);
 
   const WorkerOptions options_;
@@ -194,6 +203,7 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   KeptSessions kept_;
   AgentCommands agent_commands_{&devices_, &kept_};
   SessionOffers offers_;
+  SubscriberFanout fanout_;
 
   StreamSetups setups_;
   DeskServer desk_;

@@ -105,7 +105,7 @@ Admission Worker::OnConnect(Agent* agent, std::string_view id) {
   device->stage = agent->stage();
   device->address = agent->address();
   devices_.UpdateOwn(device);
-  devices_.Count(device, now_.mono_us);
+  CountIfSends(agent);
   RegisterBehind(agent);
   counters_.Add(Counter::kDevicesConnected);
   presence_.Connected(device, agent->source());
@@ -149,6 +149,7 @@ RecordAnswer Worker::OnRecord(Agent* agent, const IncomingRecord& incoming) {
   device->CountRecord(agent->stage(), record.record_class, record.payload.size(), now_.mono_us);
   values_.Keep(device, record);
   if (!passage.taken) return AnswerOf(passage.untaken, 0);
+  fanout_.OnRecord(agent->source(), record, now_.mono_us);
   return {.copies = (waits ? passage.copies : 0) + passage.deferred};
 }
 
@@ -228,8 +229,12 @@ void Worker::Emit(const WillRecord& made) {
   record.seq = device->TakeSeq();
   record.ts_ms = now.wall_ms;
   record.arrived_us = now.mono_us;
-  record.record_class = pipeline_.Run(made.stage, record).record_class;
+  const Passage passage = pipeline_.Run(made.stage, record);
+  record.record_class = passage.record_class;
   values_.Keep(device, record);
+  if (passage.taken) {
+    fanout_.OnRecord(pipeline_.plan().SettingsOf(made.stage), record, now.mono_us);
+  }
 }
 
 void Worker::Disconnected(Agent* agent) {
@@ -249,6 +254,7 @@ void Worker::Register(Agent* agent) {
                                              NameAt(agent->source(), agent->device_id()));
   agent->bridge_rows = BridgeRows::Of(agent->source().bridges, agent->device_id());
   if (agent->device != nullptr) RegisterBehind(agent);
+  agent->readable = ReadableBy(agent->source().subscribers, agent->device_id());
   urgent_.OnRegistered(agent, now_.mono_us);
 }
 
@@ -275,13 +281,27 @@ void Worker::RegisterAll(const Plan& before) {
     if (is_new) {
       it->second = before.DevicesOf(stage) != plan.DevicesOf(stage) ||
                    before.SettingsOf(stage).permissions != plan.SettingsOf(stage).permissions ||
-                   before.SettingsOf(stage).bridges != plan.SettingsOf(stage).bridges;
+                   before.SettingsOf(stage).bridges != plan.SettingsOf(stage).bridges ||
+                   before.SettingsOf(stage).subscribers != plan.SettingsOf(stage).subscribers;
     }
     if (it->second) {
       Register(agent);
+      agent->session().OnRights();
+      if (agent->connected()) CountIfSends(agent);
     } else {
       agent->settings = &plan.SettingsOf(stage);
     }
+  }
+}
+
+// A client that may only read is no device that the gateway expects records from.
+void Worker::CountIfSends(Agent* agent) {
+  const bool only_reads =
+      !agent->readable.empty() && agent->permissions && !agent->permissions->publishes();
+  if (only_reads) {
+    agent->device->last_seen_us = now_.mono_us;
+  } else {
+    devices_.Count(agent->device, now_.mono_us);
   }
 }
 
@@ -292,7 +312,12 @@ bool Worker::MayPublish(Agent* agent, std::string_view topic) {
 }
 
 bool Worker::MaySubscribe(Agent* agent, std::string_view filter) {
-  if (!agent->permissions || agent->permissions->MaySubscribe(filter)) return true;
+  if (agent->owner()->Reads(filter)) return true;
+  // Without permissions a device may subscribe to any filter, and receives its commands. A local
+  // subscriber would take that for permission to read.
+  const bool may =
+      agent->permissions ? agent->permissions->MaySubscribe(filter) : agent->readable.empty();
+  if (may) return true;
   counters_.Add(Counter::kNotAllowed);
   return false;
 }
@@ -317,6 +342,7 @@ MovedAgent Worker::TakeOut(Agent* agent) {
   wheel_.Remove(agent);
   if (agent->paused != Agent::kPausedByMove) pauses_.Remove(agent);
   urgent_.Remove(agent);
+  if (Subscriber* const it = agent->session().subscriber()) it->Leave();
   return agent->Leave();
 }
 
@@ -328,6 +354,11 @@ void Worker::Enter(Agent* agent) {
   receipts_.table().Enroll(agent);
   wheel_.Add(agent, now_.mono_us);
   Register(agent);
+  agent->session().OnRights();
+  if (Subscriber* const it = agent->session().subscriber()) {
+    OnSubscriber(agent, it);
+    agent->session().TakeRecords();
+  }
 }
 
 void Worker::OnClosed(Agent* agent, AgentEnd end) {

@@ -17,6 +17,7 @@
 #include "core/devices/identities.h"
 #include "core/devices/last_values.h"
 #include "core/devices/pending_commands.h"
+#include "core/devices/subscribers/subscriber_fanout.h"
 #include "core/loop/memory_share.h"
 #include "core/plan/windows.h"
 #include "core/queue/budget.h"
@@ -72,6 +73,9 @@ struct WorkerShared {
   std::atomic<int64_t>* deferred;  // records that wait for a flow (DeferredReceipts)
   SessionOutbox* sessions;         // to and from the disk
   WindowTotals* windows;
+  Subscribers* subscribers;
+  // SubscriberFanoutContext::wake
+  std::function<void(uint32_t worker, SubscriberList list)> wake_subscribers;
   RequestDesk* desk;
   // DeskServerContext::arrive
   std::function<void(uint32_t worker, uint64_t connection, std::shared_ptr<DeskParcel>)>

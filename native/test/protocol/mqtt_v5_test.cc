@@ -281,9 +281,9 @@ class Impatient : public Recorder {
     Recorder::OnPublish(publish);
     session.Disconnect(0x96);
   }
-  bool OnSubscribe(const Filter&) override {
+  Grant OnSubscribe(const Filter&) override {
     session.Disconnect(0x97);
-    return true;
+    return Grant::kCommands;
   }
 };
 

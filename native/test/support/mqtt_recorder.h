@@ -94,10 +94,10 @@ class Recorder : public mqtt::Handler {
     }
   }
 
-  bool OnSubscribe(const mqtt::Filter& filter) override {
+  mqtt::Grant OnSubscribe(const mqtt::Filter& filter) override {
     Note("subscribe", filter.filter);
     log += " qos " + std::to_string(filter.qos);
-    return filter.filter != "no";
+    return filter.filter == "no" ? mqtt::Grant::kNotAllowed : mqtt::Grant::kCommands;
   }
 
   void OnUnsubscribe(const mqtt::Filter& filter) override { Note("unsubscribe", filter.filter); }

@@ -108,7 +108,7 @@ struct Publish {
 struct Filter {
   std::string_view filter;
   uint8_t qos = 0;  // requested; 0 in an UNSUBSCRIBE
-  // 5: 3.8.3.1. No effect: a device gets neither its own messages nor retained ones.
+  // 5: 3.8.3.1. No effect on commands (SubscriptionOptions).
   bool no_local = false;
   bool retain_as_published = false;
   uint8_t retain_handling = 0;

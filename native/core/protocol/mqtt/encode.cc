@@ -5,6 +5,7 @@
 namespace seganet::mqtt {
 namespace {
 
+constexpr uint8_t kRetain = 0x01;
 constexpr uint8_t kQos1 = 0x02;
 constexpr uint8_t kDup = 0x08;
 
@@ -155,7 +156,8 @@ size_t PublishBytes(uint8_t level, const OutgoingPublish& publish) {
 
 void AppendPublish(std::string* out, uint8_t level, const OutgoingPublish& publish) {
   const uint8_t flags =
-      static_cast<uint8_t>((publish.packet_id != 0 ? kQos1 : 0) | (publish.dup ? kDup : 0));
+      static_cast<uint8_t>((publish.packet_id != 0 ? kQos1 : 0) | (publish.dup ? kDup : 0) |
+                           (publish.retain ? kRetain : 0));
   out->push_back(FirstByte(PacketType::kPublish, flags));
   AppendVariable(out, RemainingLength(level, publish));
   AppendU16(out, publish.topic.size());

@@ -49,6 +49,7 @@ struct OutgoingPublish {
   std::span<const uint32_t> subscription_identifiers;  // 5
   uint16_t packet_id = 0;                              // 0 = QoS 0
   bool dup = false;
+  bool retain = false;
 };
 // Returns the size of the packet, header included, bytes.
 size_t PublishBytes(uint8_t level, const OutgoingPublish& publish);

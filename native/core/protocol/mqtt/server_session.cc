@@ -120,6 +120,7 @@ void ServerSession::ConsumeOutput(size_t n) {
   if (output_sent_ == output_.size()) {
     output_.clear();
     output_sent_ = 0;
+    packets_bytes_ = 0;
     if (output_.capacity() > kKeptOutputBytes) std::string().swap(output_);
   } else if (output_sent_ > output_.size() / 2) {
     // Moves each byte at most once on average, and keeps the string close to the unsent size.

@@ -77,6 +77,14 @@ enum class SendResult : uint8_t {
   kTooLarge,        // over the device's Maximum Packet Size, or an invalid topic name
 };
 
+// The answer to a filter of a SUBSCRIBE.
+enum class Grant : uint8_t {
+  kCommands,  // at most QoS 1
+  kRecords,   // records of other devices, and commands: QoS 0
+  kNotAllowed,
+  kNoRoom,  // 5: 0x97
+};
+
 // Receives the events of a session. The owner implements it. Views are valid during the call only.
 // During a call the owner must not call Feed() or destroy the session. It may call
 // AcknowledgePublish(), RefusePublish(), and, except in OnConnect(), SendPublish() and
@@ -100,13 +108,15 @@ class Handler {
   // (Keep), unless the owner refused its record or lost it.
   virtual void OnPublish(const Publish& publish) = 0;
 
-  // False refuses the filter. The highest granted QoS is 1. Called after the whole packet was found
-  // valid.
-  virtual bool OnSubscribe(const Filter& filter) {
+  // Called for each filter after the whole packet was found valid.
+  virtual Grant OnSubscribe(const Filter& filter) {
     (void)filter;
-    return true;
+    return Grant::kCommands;
   }
   virtual void OnUnsubscribe(const Filter& filter) { (void)filter; }
+  // All filters of a SUBSCRIBE or UNSUBSCRIBE are in force (subscriptions()). Its answer is not in
+  // the output yet.
+  virtual void OnFilters() {}
   // Commands may be sent: a subscription was added and its SUBACK is in the output, or a session
   // with subscriptions was resumed.
   virtual void OnSubscribed() {}
@@ -200,6 +210,13 @@ class ServerSession {
   // With kSent, OnCommandAnswer() returns `id`.
   [[nodiscard]] SendResult SendPublish(uint64_t id, std::string_view topic,
                                        std::span<const uint8_t> payload, uint8_t qos);
+  // Puts whole packets into the output, as they are. They do not count for WantsPause().
+  // REQUIRES: output() is empty; packets of this protocol level, not above the device's Maximum
+  // Packet Size.
+  void SendPackets(std::string_view packets);
+  const Subscriptions& subscriptions() const { return state_.subscriptions; }
+  // 5: the Maximum Packet Size of the device, 0 = any.
+  uint32_t device_maximum_packet() const { return device_maximum_packet_; }
   // True if the device is connected and has a subscription.
   bool listening() const { return connected_ && !state_.subscriptions.empty(); }
   // True if the session is open and a subscription matches.
@@ -246,7 +263,7 @@ class ServerSession {
   bool WantsPause() const {
     return acks_.pending() >= limits_.max_unacknowledged ||
            unsaved_answers_.size() >= limits_.max_unsaved_answers ||
-           output_.size() - output_sent_ >= limits_.max_output_bytes;
+           output_.size() - output_sent_ >= limits_.max_output_bytes + packets_bytes_;
   }
 
   bool connected() const { return connected_; }
@@ -335,6 +352,7 @@ class ServerSession {
   uint16_t keep_alive_s_ = 0;
   size_t output_sent_ = 0;  // bytes of output_ that were consumed
   std::string output_;
+  size_t packets_bytes_ = 0;  // of SendPackets(), until the output is empty
   AckQueue acks_;
   // Handles of repeated packets whose record is that of an earlier connection, by identifier.
   std::map<uint16_t, uint64_t> late_;

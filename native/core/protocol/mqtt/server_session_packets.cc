@@ -171,6 +171,7 @@ Fault ServerSession::OnSubscribePacket(std::span<const uint8_t> body) {
   for (const Filter& filter : packet.filters) {
     codes.push_back(SubscribeCode(filter, packet.subscription_identifier));
   }
+  if (open()) handler_->OnFilters();
   if (!open()) return {};  // the handler closed it
   // [MQTT-3.8.4-2], [MQTT-3.8.4-5]
   std::string suback;
@@ -182,15 +183,21 @@ Fault ServerSession::OnSubscribePacket(std::span<const uint8_t> body) {
 }
 
 char ServerSession::SubscribeCode(const Filter& filter, uint32_t number) {
-  const uint8_t granted = std::min<uint8_t>(filter.qos, 1);
+  uint8_t granted = std::min<uint8_t>(filter.qos, 1);
   uint8_t refused = reason::kSuccess;
   if (filter.filter.starts_with(kSharedPrefix)) {
     refused = reason::kSharedNotSupported;
-  } else if (!handler_->OnSubscribe(filter)) {
-    refused = reason::kNotAuthorized;
-  } else if (!state_.subscriptions.Add(filter.filter, granted, number, limits_.max_subscriptions,
-                                       limits_.max_subscription_bytes)) {
-    refused = reason::kQuotaExceeded;
+  } else {
+    const Grant grant = handler_->OnSubscribe(filter);
+    if (grant == Grant::kRecords) granted = 0;
+    if (grant == Grant::kNotAllowed) {
+      refused = reason::kNotAuthorized;
+    } else if (grant == Grant::kNoRoom ||
+               !state_.subscriptions.Add(filter.filter, granted, number, limits_.max_subscriptions,
+                                         limits_.max_subscription_bytes,
+                                         {filter.no_local, filter.retain_as_published})) {
+      refused = reason::kQuotaExceeded;
+    }
   }
   if (refused == reason::kSuccess) return static_cast<char>(granted);
   if (five()) return static_cast<char>(refused);
@@ -210,6 +217,7 @@ Fault ServerSession::OnUnsubscribePacket(std::span<const uint8_t> body) {
     codes.push_back(static_cast<char>(existed ? reason::kSuccess : reason::kNoSubscriptionExisted));
     handler_->OnUnsubscribe(filter);
   }
+  if (open()) handler_->OnFilters();
   if (!open()) return {};
   // [MQTT-3.10.4-1], [MQTT-3.10.4-2] An UNSUBACK follows even if no filter matched.
   std::string unsuback;

@@ -1,6 +1,7 @@
 // PUBLISH packets to the device, and the device's answers.
 #include <algorithm>
 
+#include "core/base/require.h"
 #include "core/protocol/mqtt/encode.h"
 #include "core/protocol/mqtt/server_session.h"
 
@@ -55,6 +56,12 @@ SendResult ServerSession::SendPublish(uint64_t id, std::string_view topic,
   publish.dup = item.repeated;  // [MQTT-3.3.1-1]
   AppendPublish(&output_, protocol_level_, publish);
   return SendResult::kSent;
+}
+
+void ServerSession::SendPackets(std::string_view packets) {
+  SEGANET_REQUIRE(output().empty());
+  output_.append(packets);
+  packets_bytes_ = packets.size();
 }
 
 // Sends packets that the device did not answer on an earlier connection, up to its Receive Maximum.

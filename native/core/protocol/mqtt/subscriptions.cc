@@ -7,18 +7,19 @@
 namespace seganet::mqtt {
 
 bool Subscriptions::Add(std::string_view filter, uint8_t qos, uint32_t number, size_t max_count,
-                        size_t max_bytes) {
+                        size_t max_bytes, SubscriptionOptions options) {
   for (Subscription& one : all_) {
     if (one.filter != filter) continue;
     if (one.qos != qos || one.number != number) ++changes_;
     one.qos = qos;
     one.number = number;
+    one.options = options;
     return true;
   }
   if (all_.size() >= max_count || filter.size() > max_bytes - std::min(max_bytes, filter_bytes_)) {
     return false;
   }
-  all_.push_back({std::string(filter), number, qos});
+  all_.push_back({std::string(filter), number, qos, options});
   filter_bytes_ += filter.size();
   ++changes_;
   return true;

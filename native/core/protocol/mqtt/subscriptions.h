@@ -11,6 +11,13 @@
 
 namespace seganet::mqtt {
 
+// 5: 3.8.3.1. They apply to records of devices (Grant::kRecords), not to commands.
+struct SubscriptionOptions {
+  bool no_local = false;
+  bool retain_as_published = false;
+  bool operator==(const SubscriptionOptions&) const = default;
+};
+
 // The filters that one device subscribed to, part of its KeptSession.
 //
 // Thread safety: none; owned by one session.
@@ -25,13 +32,14 @@ class Subscriptions {
     std::string filter;
     uint32_t number = 0;
     uint8_t qos = 0;
+    SubscriptionOptions options = {};  // not saved on disk
   };
 
   // Adds a valid filter, or replaces the subscription with the same filter [MQTT-3.8.4-3]. False,
   // and no effect, when there would be more than `max_count` filters or `max_bytes` bytes of
   // filters. `number` is the subscription identifier, 0 = none.
   bool Add(std::string_view filter, uint8_t qos, uint32_t number, size_t max_count,
-           size_t max_bytes);
+           size_t max_bytes, SubscriptionOptions options = {});
   // False when there is no such filter.
   bool Remove(std::string_view filter);
 

@@ -12,7 +12,8 @@ namespace seganet::mqtt {
 // The longest MQTT string: its length field has 16 bits.
 inline constexpr size_t kMaxStringBytes = 65535;
 
-// Shared subscriptions (5: 4.8.2). Refused in all versions: each device gets its own commands.
+// Shared subscriptions (5: 4.8.2). Refused in all versions: each device gets its own commands, and
+// each subscriber all records.
 inline constexpr std::string_view kSharedPrefix = "$share/";
 
 // True for a UTF-8 string that MQTT allows: no surrogates, no overlong forms, nothing above
