@@ -199,6 +199,8 @@ export interface SourceSettings {
    * for it in the last 60 s. At most 64 rows, 10,000 devices behind a bridge, and together half of a worker's devices.
    */
   bridges?: { device: string; topic?: string; member?: string }[];
+  /** MQTT: clients that may read the records of all devices; the first row that matches applies. At most 64. */
+  subscribers?: SubscriberRow[];
   /** MQTT 5: QoS 1 and 2 packets that a device may have unacknowledged. 1..65535, default 1024. */
   receiveMaximum?: number;
   /** MQTT 5. 0..1024, default 16. */
@@ -617,6 +619,10 @@ export interface AgentInfo {
   connected: boolean;
   /** True if the device has a subscription or observes its commands. */
   listening: boolean;
+  /** Filters by which it reads the records of other devices; 0 = it is no local subscriber. */
+  reads: number;
+  /** Records that were dropped for it on this connection, because it read too slowly. */
+  drops: number;
   /** Class of its latest record; 0 = none yet. */
   class: 0 | RecordClass;
   records: number;
@@ -1416,6 +1422,9 @@ export declare function restUplink(records: number, isWaiting: boolean): void;
 
 /** What devices with a matching id may do (SourceSettings.permissions). */
 export type Permission = { device: string; publish: string[]; subscribe: string[] };
+
+/** Topic filters that the subscriptions of matching clients must stay within (SourceSettings.subscribers). */
+export type SubscriberRow = { client: string; filters: string[] };
 
 /** The same permissions for a source that pushes its records: it checks before it pushes. */
 export declare class Permissions {

@@ -6,6 +6,7 @@ const { parseBridges } = require('./lib/settings/bridges');
 const { parseCommandTopics } = require('./lib/settings/command-topics');
 const { parseDevices } = require('./lib/settings/device-classes');
 const { parsePermissions } = require('./lib/settings/permissions');
+const { parseSubscribers } = require('./lib/settings/subscribers');
 const { listenerParts } = require('./lib/settings/listener-settings');
 const { join } = require('./lib/engine/join');
 const { schema } = require('./lib/settings/mqtt-devices');
@@ -26,6 +27,7 @@ module.exports = function (RED) {
       const registered = parseDevices(values.devices, values.devicesJson);
       const bridges = parseBridges(values.bridges);
       const permissions = parsePermissions(values.permissions, values.permissionsJson);
+      const subscribers = parseSubscribers(values.subscribers);
       const { presenceTopic, rate, burst, receiveMaximum, keepAliveMaxS, sessionExpiryMaxS } = values;
       if (Buffer.byteLength(presenceTopic) > MAX_TOPIC_BYTES) {
         throw new RangeError(`The presence topic exceeds ${MAX_TOPIC_BYTES} bytes. Choose a shorter one.`);
@@ -34,6 +36,7 @@ module.exports = function (RED) {
         ...(registered.length > 0 && { devices: registered }),
         ...(permissions.length > 0 && { permissions }),
         ...(bridges.length > 0 && { bridges }),
+        ...(subscribers.length > 0 && { subscribers }),
         ...(presenceTopic && { presenceTopic }),
         classProperty: values.classProperty,
         rate,

@@ -11,6 +11,8 @@ const { missingClient } = require('../../nodes/lib/kafka/uplink/client');
 const { noProgram, program } = require('../../nodes/lib/overlay/locations');
 const { hasCapability } = require('./capabilities');
 const { credentialsOf, filesOf } = require('./flow-credentials');
+const { runningNodes } = require('../service/running-nodes');
+const { resolved } = require('./home-files');
 const { wantedPorts } = require('./flow-ports');
 
 /** @typedef {import('./check').Finding} Finding */
@@ -40,6 +42,7 @@ async function checkFlow(home, env, state) {
     ...checkBluetooth(flow),
     ...checkKafka(flow),
     ...checkOverlay(flow, env),
+    ...checkSubscribers(flow, env),
     ...(await checkPorts(flow, env, state))
   ];
 }
@@ -140,6 +143,25 @@ function checkOverlay(flow, env) {
   if (!isStarted || exists) return [];
   const text = file ? `SEGANET_OVERLAY names ${file}, which does not exist. Correct it.` : noProgram();
   return [{ about: 'flow', result: 'problem', text }];
+}
+
+/** @param {any[]} flow @param {NodeJS.ProcessEnv} env @returns {Finding[]} */
+function checkSubscribers(flow, env) {
+  return runningNodes(flow)
+    .filter(
+      ({ type, subscribers, login, clientCert }) =>
+        type === 'seganet-mqtt-devices' &&
+        resolved(subscribers ?? '', env).trim() !== '' &&
+        resolved(login, env) === 'none' &&
+        resolved(clientCert, env) !== 'required'
+    )
+    .map(({ id, name }) => ({
+      about: 'readers',
+      result: 'note',
+      text:
+        `The node ${name || id} has subscribers and no login, so any client that reaches its port can pose as one of ` +
+        'them and read all records. Choose a login, unless only trusted clients reach the port.'
+    }));
 }
 
 /** @param {string} home @returns {Finding[]} */

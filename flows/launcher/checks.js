@@ -11,6 +11,7 @@ const { isLoopback } = require('../../nodes/lib/base/loopback');
 const { parseBridges } = require('../../nodes/lib/settings/bridges');
 const { parseBrokerUrl } = require('../../nodes/lib/settings/broker-url');
 const { parsePermissions } = require('../../nodes/lib/settings/permissions');
+const { parseSubscribers } = require('../../nodes/lib/settings/subscribers');
 const { parseRules } = require('../../nodes/lib/settings/rules');
 const { schema: engine } = require('../../nodes/lib/settings/engine');
 const { schema: devices } = require('../../nodes/lib/settings/mqtt-devices');
@@ -123,6 +124,12 @@ function bridges(value) {
   return value;
 }
 
+/** Who may read all records. @type {Check} */
+function subscribers(value) {
+  reported(() => parseSubscribers(value));
+  return value;
+}
+
 /**
  * What another part says as a sentence of its own.
  * @template T @param {() => T} read @returns {T}
@@ -195,6 +202,7 @@ module.exports = {
   paths,
   permissions,
   bridges,
+  subscribers,
   uplinkUrl,
   file,
   rules,

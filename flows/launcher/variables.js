@@ -36,6 +36,7 @@ const FORMS = {
   rules: checks.rules,
   permissions: checks.permissions,
   bridges: checks.bridges,
+  subscribers: checks.subscribers,
   text: checks.text
 };
 

@@ -75,6 +75,8 @@ Napi::Value EngineWrap::Agents(const Napi::CallbackInfo& info) {
     row.Set("worker", Napi::Number::New(env, agent.worker));
     row.Set("connected", Napi::Boolean::New(env, agent.connected));
     row.Set("listening", Napi::Boolean::New(env, agent.listening));
+    row.Set("reads", Napi::Number::New(env, static_cast<double>(agent.reads)));
+    row.Set("drops", Napi::Number::New(env, static_cast<double>(agent.drops)));
     row.Set("class", Napi::Number::New(env, agent.record_class));
     row.Set("records", Napi::Number::New(env, static_cast<double>(agent.records)));
     row.Set("bytes", Napi::Number::New(env, static_cast<double>(agent.bytes)));

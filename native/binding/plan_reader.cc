@@ -129,6 +129,26 @@ bool ReadBridges(Napi::Env env, Napi::Object object, std::vector<BridgeRow>* bri
   return true;
 }
 
+bool ReadSubscribers(Napi::Env env, Napi::Object object, std::vector<SubscriberRow>* subscribers) {
+  const Napi::Value value = object.Get("subscribers");
+  if (value.IsEmpty()) return false;
+  if (value.IsUndefined()) return true;
+  Napi::Array rows;
+  if (!ReadArray(env, value, "subscribers", &rows)) return false;
+  if (rows.Length() > kMaxSubscriberRows) return Fail(env, "subscribers: more than 64");
+  for (uint32_t i = 0; i < rows.Length(); ++i) {
+    Napi::Object row;
+    SubscriberRow subscriber;
+    if (!ReadObject(env, rows.Get(i), "subscriber", &row) ||
+        !ReadString(env, row.Get("client"), "client", &subscriber.client) ||
+        !ReadFilters(env, row.Get("filters"), "filters", &subscriber.filters)) {
+      return false;
+    }
+    subscribers->push_back(std::move(subscriber));
+  }
+  return true;
+}
+
 bool ReadProtocol(Napi::Env env, Napi::Object object, Protocol* protocol) {
   std::string name = "mqtt";
   if (!ReadOptionalString(env, object, "protocol", 16, &name)) return false;
@@ -155,8 +175,8 @@ bool ReadFlag(Napi::Object object, const char* name, bool* flag) {
 bool ReadSettings(Napi::Env env, Napi::Object object, SourceSettings* settings) {
   SourceSettings& s = *settings;
   return ReadProtocol(env, object, &s.protocol) && ReadPermissions(env, object, &s.permissions) &&
-         ReadBridges(env, object, &s.bridges) && ReadFlag(object, "delivered", &s.delivered) &&
-         ReadFlag(object, "parted", &s.parted) &&
+         ReadBridges(env, object, &s.bridges) && ReadSubscribers(env, object, &s.subscribers) &&
+         ReadFlag(object, "delivered", &s.delivered) && ReadFlag(object, "parted", &s.parted) &&
          ReadOptionalString(env, object, "part", kMaxPartBytes, &s.part) &&
          ReadOptionalString(env, object, "name", kMaxStageName, &s.name) &&
          ReadOption<uint32_t>(env, object, "rate", 0, 1'000'000, &s.rate) &&

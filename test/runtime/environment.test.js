@@ -232,7 +232,8 @@ describe('devices', () => {
     ],
     [{ SEGANET_DEVICE_ALLOW_ANONYMOUS: 'perhaps' }, /must be yes or no/],
     [{ SEGANET_DEVICE_PERMISSIONS: '[{"device":"a","publish":["a#"]}]' }, /topic filter "a#"/],
-    [{ SEGANET_BRIDGES: 'zigbee2mqtt=zigbee2mqtt/+' }, /^SEGANET_BRIDGES cannot be used: .* one whole level/]
+    [{ SEGANET_BRIDGES: 'zigbee2mqtt=zigbee2mqtt/+' }, /^SEGANET_BRIDGES cannot be used: .* one whole level/],
+    [{ SEGANET_SUBSCRIBERS: 'dashboard=a#' }, /"dashboard=a#": the topic filter may have # only/]
   ])('refuses %j', (env, reason) => {
     expect(problems(env)).toMatch(reason);
   });

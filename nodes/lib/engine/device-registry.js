@@ -11,6 +11,8 @@
  * @property {string} protocol
  * @property {boolean} connected
  * @property {boolean} listening
+ * @property {number} reads filters of a local subscriber; 0 = it is none
+ * @property {number} drops records that a local subscriber did not read in time
  * @property {number} class 0 = unknown
  * @property {number} records
  * @property {number} bytes
@@ -33,6 +35,8 @@
 const NOTHING = {
   connected: false,
   listening: false,
+  reads: 0,
+  drops: 0,
   class: 0,
   records: 0,
   bytes: 0,

@@ -55,6 +55,8 @@ const COUNTERS = {
     'not_spoken_for',
     'Records that kept the id of their bridge because it cannot speak for the device that they name.'
   ],
+  subscriberRecords: ['subscriber_records', 'Records passed to local subscribers, once for each of them.'],
+  subscriberDrops: ['subscriber_drops', 'Records dropped for a local subscriber that read too slowly.'],
   eventsLost: ['events_lost', 'Device events lost because Node-RED was too slow.'],
   datagrams: ['datagrams_received', 'CoAP messages over UDP.'],
   datagramsCrossed: ['datagrams_crossed', 'Of these, passed to the worker that owns the device.'],

@@ -52,6 +52,14 @@ const rows = /** @type {const} */ ({
     shown: 'none',
     help: 'Clients that speak for many devices: `BRIDGE=TOPIC`, such as `zigbee2mqtt=zigbee2mqtt/{device}/#`.'
   },
+  subscribers: {
+    type: 'text',
+    default: '',
+    form: 'subscribers',
+    variable: 'SEGANET_SUBSCRIBERS',
+    shown: 'none',
+    help: 'Clients on site that may read the records of all devices: `CLIENT=FILTER`, comma-separated, such as `dashboard=#, homeassistant=zigbee2mqtt/#`.'
+  },
   classProperty: {
     type: 'text',
     default: 'priority',

@@ -42,6 +42,7 @@ function badSettings(folder) {
     { SEGANET_DEVICE_LOGIN: 'psk', SEGANET_DEVICE_TRANSPORT: 'tls', SEGANET_DEVICE_PSK_FILE: text },
     { SEGANET_DEVICE_ALLOW_ANONYMOUS: 'maybe' },
     { SEGANET_DEVICE_PERMISSIONS: '{"device":"*"}' },
+    { SEGANET_SUBSCRIBERS: 'dashboard' },
     { SEGANET_DEVICE_PERMISSIONS: '[{"device":"*","publish":["a/#/b"]}]' },
     { SEGANET_BRIDGES: 'zigbee2mqtt=zigbee2mqtt/+' },
     { SEGANET_UPLINK_URL: '' },

@@ -104,10 +104,17 @@ export class Devices {
     this.#table.update(found.rows.map((row) => this.#row(row, workers)));
   }
 
+  #state({ connected, listening, reads, drops }) {
+    const t = this.#t;
+    if (!connected) return { text: t('devices.away'), state: 'off' };
+    if (reads === 0) return { text: t(listening ? 'devices.listening' : 'devices.connected'), state: 'ok' };
+    if (drops === 0) return { text: t('devices.reads', { filters: reads }), state: 'ok' };
+    return { text: t('devices.drops', { filters: reads, drops: count(drops) }), state: 'warn' };
+  }
+
   #row(row, workers) {
     const t = this.#t;
     const core = workers[row.worker]?.core ?? -1;
-    const [state, name] = row.connected ? ['ok', row.listening ? 'listening' : 'connected'] : ['off', 'away'];
     return [
       visible(row.device),
       count(row.ratePerS),
@@ -121,7 +128,7 @@ export class Devices {
           : t('devices.onCore', { worker: row.worker, core }),
       count(row.records),
       visible(row.name || row.node),
-      { text: t(`devices.${name}`), state },
+      this.#state(row),
       row.bridge ? t('devices.via', { bridge: visible(row.bridge) }) : visible(row.address)
     ];
   }
