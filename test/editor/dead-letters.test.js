@@ -34,6 +34,8 @@ test('are listed as text in pages, and sent again after a login that may do that
     await page.keyboard.press('Enter');
   };
   await logIn();
+  // A phone has it folded.
+  await page.click(`${SECTION} summary`);
   const rows = () => page.locator(`${SECTION} tbody tr`);
   const waitFor = (/** @type {number} */ count) =>
     until(async () => (await rows().count()) === count, { what: `${count} dead letters` });
