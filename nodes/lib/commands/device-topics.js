@@ -18,8 +18,8 @@ class DeviceTopics {
 
   /**
    * @param {Pick<import('./command').Command, 'device' | 'topic'>} command
-   * @returns {string | null} the topic that the first rule gives it; null: it does not have the form of ours, or no rule
-   *   matches the device
+   * @returns {string | null} the topic that the first rule gives it; null: it does not have the form of ours, or no
+   *   rule matches the device
    */
   of({ device, topic }) {
     const rest = restOf({ device, topic });
