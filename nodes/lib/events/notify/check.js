@@ -8,7 +8,8 @@ const { TIMEOUT_MS } = require('./webhook');
 
 /**
  * @param {{ url: string, mail: import('./mail').Mail | null }} targets url: '' = no webhook
- * @returns {Promise<{ step: 'webhook' | 'mail', ok: boolean, ms: number, code: string, text: string }[]>} text: a sentence
+ * @returns {Promise<{ step: 'webhook' | 'mail', ok: boolean, ms: number, code: string, text: string }[]>} text: a
+ *   sentence
  */
 async function checkTargets({ url, mail }) {
   const results = [];
