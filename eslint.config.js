@@ -70,7 +70,7 @@ module.exports = [
     languageOptions: {
       ecmaVersion: 2022,
       sourceType: 'script',
-      globals: { ...globals.browser, RED: 'readonly', $: 'readonly' }
+      globals: { ...globals.browser, RED: 'readonly', $: 'readonly', i18next: 'readonly' }
     },
     rules: { ...rules, strict: 'off' }
   }

@@ -81,7 +81,7 @@ const plain = [
 
 /** @param {Run[]} runs */
 function tables(runs) {
-  const of = (/** @type {string} */ kind) => runs.filter((run) => run.kind === kind);
+  const of = (/** @type {string} */ kind) => runs.filter((each) => each.kind === kind);
   const all = [...columns, ...plain];
   const rows = CASES.map((kind) => [
     kind,
@@ -91,9 +91,9 @@ function tables(runs) {
     `${kind} / none`,
     ...columns.map(([, value]) =>
       spread(
-        of(kind).map((run) => {
-          const base = runs.find((other) => other.kind === 'none' && other.round === run.round);
-          return base && value(base) ? (value(run) ?? NaN) / (value(base) ?? NaN) : undefined;
+        of(kind).map((each) => {
+          const base = runs.find((other) => other.kind === 'none' && other.round === each.round);
+          return base && value(base) ? (value(each) ?? NaN) / (value(base) ?? NaN) : undefined;
         }),
         2
       )

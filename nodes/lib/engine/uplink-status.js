@@ -68,8 +68,8 @@ function trouble({ state, code = '', reason = '', oldestMs = -1 }) {
 }
 
 /**
- * Status with each class's median time from arrival to the cloud's PUBACK: connected · critical 2 ms · normal 430 ms. If
- * there is a backlog, a message about paths, or no room, only the most urgent class is shown.
+ * Status with each class's median time from arrival to the cloud's PUBACK: connected · critical 2 ms · normal 430 ms.
+ * If there is a backlog, a message about paths, or no room, only the most urgent class is shown.
  * @param {UplinkState} state
  * @param {EngineStats['latency']} latency
  * @param {number} backlog records

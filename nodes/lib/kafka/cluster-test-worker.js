@@ -44,7 +44,7 @@ const explainOf = (broker) => (error) => {
   return { code, reason: reason.replace(' in the broker node', ' in the cluster node') };
 };
 
-/** @param {unknown} error of the client @param {Broker} broker @returns {Failure} */
+/** @param {unknown} error of the client @param {Broker} broker @returns {InstanceType<typeof Failure>} */
 function failureOf(error, broker) {
   if (error instanceof Failure) return error;
   const meaning = meaningOf(error);

@@ -1,6 +1,6 @@
 'use strict';
-// Tries a Kafka cluster step by step, with the options of its node, in a thread of its own because the client takes most
-// of a second to load.
+// Tries a Kafka cluster step by step, with the options of its node, in a thread of its own because the client takes
+// most of a second to load.
 
 const path = require('node:path');
 const { Worker } = require('node:worker_threads');

@@ -25,11 +25,11 @@ function shown(source, rates, stats, member) {
   }
   if (state === 'connecting') return { fill: 'yellow', shape: 'ring', text: 'connecting' };
   if (state === 'stopped') return { fill: 'grey', shape: 'ring', text: 'stopped' };
-  return { fill: 'red', shape: 'ring', text: trouble(state, why) };
+  return { fill: 'red', shape: 'ring', text: troubleOf(state, why) };
 }
 
 /** @param {string} state @param {{ code: string, reason: string } | null} why */
-function trouble(state, why) {
+function troubleOf(state, why) {
   const words = shortReason(why?.code ?? '');
   if (words) return words;
   if (state === 'refused') return why?.reason ?? 'refused';
