@@ -58,7 +58,10 @@ describe('start', () => {
       weights: [0, 0, 8, 4, 1, 1, 1, 1, 1],
       agingMs: 5000,
       ratePerS: zeroByClass(),
-      queueRecords: zeroByClass()
+      queueRecords: zeroByClass(),
+      valuesMiB: 16,
+      valueTopics: 256,
+      valuesNotKept: []
     });
   });
 
