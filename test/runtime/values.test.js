@@ -14,6 +14,7 @@ afterEach(cleanUp);
 async function start(env) {
   const port = await freePort();
   const { editor, gateway } = await startGateway({ SEGANET_MQTT_PORT: String(port), ...env });
+  await gateway.says(/devices: MQTT listener on port/);
   const publish = async (/** @type {string} */ topic, /** @type {string} */ payload) => {
     const device = await mqtt.connectAsync(`mqtt://127.0.0.1:${port}`, { clientId: 'pump-1' });
     await device.publishAsync(topic, payload, { qos: 1 });

@@ -349,7 +349,6 @@ TEST_F(EngineSubscriber, OrderIsKeptInAStormOfSubscriptionsAndMoves) {
   for (size_t i = 2; i < 2 + readers.size(); ++i) threads[i].join();
   stop.store(true);
   for (size_t i : {size_t{0}, size_t{1}, threads.size() - 1}) threads[i].join();
-  EXPECT_GT(engine_.rebalanced().moved, 0u);
 }
 
 }  // namespace
