@@ -37,7 +37,7 @@ const RED = `{
   nodes: { registerType() {} },
   httpAdmin: { get() {}, post() {}, put() {}, delete() {}, use() {} },
   auth: { needsPermission: () => () => {} },
-  settings: {}, log: {}, events: new (require('events'))(), hooks: { add() {} }
+  settings: {}, log: { addHandler() {} }, events: new (require('events'))(), hooks: { add() {} }
 }`;
 
 /** @returns {string[]} files in nodes/lib that the core's node types load */
