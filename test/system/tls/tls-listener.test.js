@@ -69,7 +69,8 @@ async function passwords(lines) {
     throw new Error(sentence);
   });
   ends.push(checker.endLogins);
-  return checker.checkLogin;
+  const member = /** @type {any} */ ({ host: { engine: null } });
+  return (/** @type {import('../../../native').Login} */ login) => checker.checkLogin?.(login, member);
 }
 
 const holds = (bench, ...words) =>
