@@ -47,11 +47,16 @@ async function connect(clientId, port, options = {}) {
   return client;
 }
 
-/** @param {mqtt.MqttClient} client @returns {string[]} "topic payload" of what arrives from now on */
-function reading(client) {
+/**
+ * @param {mqtt.MqttClient} client @param {boolean} [retain] last values, or records
+ * @returns {string[]} "topic payload" of what arrives from now on
+ */
+function reading(client, retain = false) {
   /** @type {string[]} */
   const read = [];
-  client.on('message', (topic, payload) => read.push(`${topic} ${payload}`));
+  client.on('message', (topic, payload, packet) => {
+    if (packet.retain === retain) read.push(`${topic} ${payload}`);
+  });
   return read;
 }
 
@@ -89,6 +94,27 @@ test.each([4, 5])('read what devices of all sources send, with MQTT level %i', a
   expect(subscriberRecords).toBeGreaterThanOrEqual(5);
   expect(subscriberDrops).toBe(0);
 });
+
+test.each([4, 5])(
+  'a late dashboard gets the last values at once, with MQTT level %i',
+  async (protocolVersion) => {
+    await runtime.deploy(flow());
+    const device = await connect('lamp', ports[1]);
+    for (const state of ['off', 'on']) await device.publishAsync('late/lamp', state, { qos: 1 });
+    runtime.node('in').receive({ deviceId: 'meter', topic: 'late/meter', payload: '7' });
+    await until(() => runtime.host.engine.values({ filter: 'late/#' }).values.length === 2);
+    const level = /** @type {4 | 5} */ (protocolVersion);
+    const dashboard = await connect('dashboard', ports[0], { protocolVersion: level });
+    const [values, records] = [reading(dashboard, true), reading(dashboard)];
+    await dashboard.subscribeAsync('late/#');
+    await until(() => values.length >= 2);
+    expect([...values].sort()).toEqual(['late/lamp on', 'late/meter 7']);
+    await device.publishAsync('late/lamp', 'off', { qos: 1 });
+    await until(() => records.length > 0);
+    expect(records).toEqual(['late/lamp off']);
+    expect(values.length).toBe(2);
+  }
+);
 
 test('a filter beyond the row is refused', async () => {
   await runtime.deploy(flow());

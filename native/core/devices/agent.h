@@ -67,6 +67,7 @@ class AgentHost {
   virtual bool MayPublish(Agent* agent, std::string_view topic) = 0;
   virtual bool MaySubscribe(Agent* agent, std::string_view filter) = 0;
   virtual void OnSubscriber(Agent* agent, Subscriber* subscriber) = 0;
+  virtual void OnValuesAsked(const std::shared_ptr<const Interest>& interest) = 0;
   virtual void OnTopicRefused() = 0;
   virtual void OnControl(Agent* agent) = 0;
   virtual void OnListening(Agent* agent) = 0;
@@ -201,6 +202,9 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   bool MaySubscribe(std::string_view filter) override { return host_->MaySubscribe(this, filter); }
   bool Reads(std::string_view filter) const override;
   void OnSubscriber(Subscriber* subscriber) override { host_->OnSubscriber(this, subscriber); }
+  void OnValuesAsked(const std::shared_ptr<const Interest>& interest) override {
+    host_->OnValuesAsked(interest);
+  }
   void OnTopicRefused() override { host_->OnTopicRefused(); }
   void OnControl() override { host_->OnControl(this); }
   void OnListening() override { host_->OnListening(this); }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,6 +87,7 @@ enum class CommandStart : uint8_t {
 };
 
 class Subscriber;
+struct Interest;
 
 // Implemented by the agent.
 class AgentSessionOwner {
@@ -112,6 +114,8 @@ class AgentSessionOwner {
   }
   // The client is a local subscriber from now on.
   virtual void OnSubscriber(Subscriber* subscriber) { (void)subscriber; }
+  // A SUBSCRIBE of a local subscriber asks for the last values that match, too.
+  virtual void OnValuesAsked(const std::shared_ptr<const Interest>& interest) { (void)interest; }
   // The device has subscribed to or observes something, so commands can be sent.
   virtual void OnListening() = 0;
   // The device took command `id` (`taken`) or refused it.

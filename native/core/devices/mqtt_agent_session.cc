@@ -104,7 +104,15 @@ std::string MqttAgentSession::SourceName() const {
 
 mqtt::Grant MqttAgentSession::OnSubscribe(const mqtt::Filter& filter) {
   if (owner_->Reads(filter.filter)) {
-    return OpenSubscriber() ? mqtt::Grant::kRecords : mqtt::Grant::kNoRoom;
+    if (!OpenSubscriber()) return mqtt::Grant::kNoRoom;
+    // 5: [MQTT-3.3.1-9], [MQTT-3.3.1-10], [MQTT-3.3.1-11] 3.x is as 0.
+    const bool existed =
+        std::any_of(interests_.begin(), interests_.end(),
+                    [&filter](const auto& each) { return each->filter == filter.filter; });
+    if (filter.retain_handling == 0 || (filter.retain_handling == 1 && !existed)) {
+      asking_.emplace_back(filter.filter);
+    }
+    return mqtt::Grant::kRecords;
   }
   return owner_->MaySubscribe(filter.filter) ? mqtt::Grant::kCommands : mqtt::Grant::kNotAllowed;
 }
@@ -126,6 +134,7 @@ void MqttAgentSession::CloseSubscriber() {
   subscribers_->Close(subscriber_.get());
   subscriber_->Leave();
   interests_.clear();
+  asking_.clear();
   subscriber_ = nullptr;
 }
 
@@ -146,6 +155,17 @@ void MqttAgentSession::FollowFilters() {
   if (all == interests_) return;
   interests_ = all;
   subscribers_->Set(subscriber_.get(), std::move(all));
+}
+
+// The values follow the SUBACK, which may wait for the disk.
+void MqttAgentSession::AskForValues() {
+  if (session_.unsaved_answers() > 0) return;
+  for (const std::string& filter : std::exchange(asking_, {})) {
+    const auto found =
+        std::find_if(interests_.begin(), interests_.end(),
+                     [&filter](const auto& interest) { return interest->filter == filter; });
+    if (found != interests_.end()) owner_->OnValuesAsked(*found);
+  }
 }
 
 void MqttAgentSession::TakeRecords() {

@@ -43,6 +43,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
 
   CloseReason Feed(std::span<const uint8_t> bytes) override {
     const CloseReason reason = session_.Feed(bytes);
+    if (!asking_.empty()) AskForValues();
     return not_taken_ ? CloseReason::kNotTaken : reason;
   }
   std::string_view output() const override { return session_.output(); }
@@ -80,6 +81,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   mqtt::KeptSession* lasting() override { return session_.lasting(); }
   bool Saved(uint64_t ticket) override {
     session_.Saved(ticket);
+    if (!asking_.empty()) AskForValues();
     return session_.unsaved_answers() == 0;
   }
   bool Finish(AgentEnd end) override;
@@ -117,6 +119,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   bool OpenSubscriber();
   void CloseSubscriber();
   void FollowFilters();
+  void AskForValues();
   void RefuseOrEnd(uint64_t handle, uint8_t code);
   void EndUntaken(uint64_t handle);
   std::string SourceName() const;
@@ -134,6 +137,7 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   bool not_taken_ = false;                  // a record was not taken; the connection ends
   std::shared_ptr<Subscriber> subscriber_;  // null until the client subscribes to records
   Interests interests_;                     // its subscriptions to records
+  std::vector<std::string> asking_;         // filters whose last values follow the SUBACK
 };
 
 }  // namespace seganet

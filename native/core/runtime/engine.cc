@@ -109,6 +109,10 @@ WorkerShared Engine::SharedOfWorkers() {
           [this](uint32_t worker, SubscriberList list) {
             workers_[worker]->ServeSubscribers(std::move(list));
           },
+      .send_values =
+          [this](const std::shared_ptr<LastValueRequest>& request) {
+            for (const std::unique_ptr<Worker>& worker : workers_) worker->SendValues(request);
+          },
       .desk = &desk_,
       .desk_arrive =
           [this](uint32_t worker, uint64_t connection, const std::shared_ptr<DeskParcel>& parcel) {

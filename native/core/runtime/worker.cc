@@ -59,6 +59,8 @@ Worker::Worker(const WorkerOptions& options, const WorkerShared& shared)
       fanout_({.subscribers = shared.subscribers,
                .counters = &counters_,
                .wake = shared.wake_subscribers}),
+      value_sender_(
+          {.thread = this, .values = &values_, .fanout = &fanout_, .pipeline = &pipeline_}),
       setups_(options.max_packet_bytes, options.odd_topics),
       desk_(this, {.thread = this,
                    .worker = static_cast<uint32_t>(options.index),
@@ -315,6 +317,15 @@ void Worker::ServeSubscribers(SubscriberList list) {
   });
 }
 
+void Worker::SendValues(std::shared_ptr<LastValueRequest> request) {
+  Post([this, request = std::move(request)] { value_sender_.Add(request); });
+}
+
+void Worker::OnValuesAsked(const std::shared_ptr<const Interest>& interest) {
+  if (options_.values.memory_mib == 0) return;
+  shared_.send_values(std::make_shared<LastValueRequest>(interest));
+}
+
 void Worker::StartCommand(Command command) {
   const uint32_t ticket = command.ticket;
   const size_t bytes = command.bytes();
@@ -391,6 +402,7 @@ void Worker::OnWake() {
   pushed_.Serve();
   pauses_.Resume();
   pauses_.ResumeAfterFlow();
+  value_sender_.Serve();
 }
 
 // Naps if that saves wake-ups. With few devices, no record is delayed. Data of an urgent device
@@ -409,8 +421,8 @@ void Worker::Moderate() {
 }
 
 void Worker::ArmTimer() {
-  const int64_t deadline =
-      std::min({pipeline_.NextDeadline(), pauses_.NextDeadline(), fanout_.NextDeadline()});
+  const int64_t deadline = std::min({pipeline_.NextDeadline(), pauses_.NextDeadline(),
+                                     fanout_.NextDeadline(), value_sender_.NextDeadline()});
   if (deadline >= armed_us_) return;
   armed_us_ = deadline;
   const int64_t wait_us = std::max<int64_t>(0, deadline - MonotonicUs());
@@ -424,6 +436,7 @@ void Worker::OnTime() {
   const int64_t now = MonotonicUs();
   pipeline_.OnTime(now);
   pauses_.ResumeRated(now);
+  value_sender_.Serve();
 }
 
 // Returns true if nothing waits for the next sweep.

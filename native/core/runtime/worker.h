@@ -54,9 +54,9 @@ namespace seganet {
 
 // Thread safety: TakeMessages from the engine's thread; Adopt, JoinIdentities, SetPlan, Flush,
 // CloseStage, StopReading, Resume, EndUnfinished, SaveSessions, RestoreSessions, ServeSubscribers,
-// StartCommand, DismissDevice, Agents, WithValues, RestoreValues, load, unfinished().bytes and the
-// counters from any thread; pushed(), receipts(), desk(), mover() and datagrams() as their classes
-// say.
+// SendValues, StartCommand, DismissDevice, Agents, WithValues, RestoreValues, load,
+// unfinished().bytes and the counters from any thread; pushed(), receipts(), desk(), mover() and
+// datagrams() as their classes say.
 class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
  public:
   Worker(const WorkerOptions& options, const WorkerShared& shared);
@@ -111,6 +111,8 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
 
   // Sends records that wait for local subscribers of this worker.
   void ServeSubscribers(SubscriberList list);
+  // Sends the last values of this worker's devices to a new subscription.
+  void SendValues(std::shared_ptr<LastValueRequest> request);
 
   // Sends a command to a device of this worker. REQUIRES: WorkerShared::commands accepted it
   // (Open).
@@ -157,6 +159,7 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   void OnSubscriber(Agent* agent, Subscriber* subscriber) override {
     subscriber->Enter(static_cast<uint32_t>(options_.index), agent);
   }
+  void OnValuesAsked(const std::shared_ptr<const Interest>& interest) override;
   void OnTopicRefused() override { counters_.Add(Counter::kTopicsRefused); }
   void OnControl(Agent* agent) override;
   void OnListening(Agent* agent) override;
@@ -204,6 +207,7 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   AgentCommands agent_commands_{&devices_, &kept_};
   SessionOffers offers_;
   SubscriberFanout fanout_;
+  LastValueSender value_sender_;
 
   StreamSetups setups_;
   DeskServer desk_;

@@ -24,6 +24,7 @@
 #include "core/queue/throttle.h"
 #include "core/record/receipt.h"
 #include "core/record/record.h"
+#include "core/runtime/last_value_sender.h"
 #include "core/runtime/session_outbox.h"
 #include "core/runtime/slot_moves.h"
 
@@ -76,6 +77,8 @@ struct WorkerShared {
   Subscribers* subscribers;
   // SubscriberFanoutContext::wake
   std::function<void(uint32_t worker, SubscriberList list)> wake_subscribers;
+  // Lets all workers send their last values to a new subscription.
+  std::function<void(const std::shared_ptr<LastValueRequest>& request)> send_values;
   RequestDesk* desk;
   // DeskServerContext::arrive
   std::function<void(uint32_t worker, uint64_t connection, std::shared_ptr<DeskParcel>)>

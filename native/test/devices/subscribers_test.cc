@@ -154,6 +154,32 @@ TEST_F(SubscriberMemory, WhatIsCollectedPinsNoChunk) {
   EXPECT_EQ(slow->waiting_bytes(), 10);
 }
 
+TEST_F(SubscriberMemory, WhatWaitsElsewhereTakesOnlyTheKeptShare) {
+  const auto one = subscribers_.Open({.id = "one"});
+  one->Enter(3, nullptr);
+  const auto put_kept = [&](size_t bytes, uint32_t* wake) {
+    subscribers_.passing()->Add(static_cast<int64_t>(bytes));
+    return one->PutKept(
+        std::make_shared<const SubscriberChunk>(std::string(bytes, 'x'), subscribers_.passing()),
+        wake);
+  };
+  uint32_t wake = 0;
+  EXPECT_EQ(one->kept_room(), 10);
+  EXPECT_TRUE(put_kept(6, &wake));
+  EXPECT_EQ(wake, 3u);
+  EXPECT_FALSE(put_kept(5, &wake));
+  EXPECT_EQ(Put(one.get(), 50), 0u) << "records have the shared bytes, too";
+  EXPECT_FALSE(put_kept(1, &wake));
+  EXPECT_LT(one->kept_room(), 0);
+  EXPECT_EQ(one->drops(), 0u);
+  std::string read;
+  EXPECT_TRUE(one->Take(1000, &read));
+  EXPECT_EQ(read.size(), 56u);
+  EXPECT_EQ(one->kept_room(), 10);
+  EXPECT_TRUE(put_kept(10, &wake));
+  EXPECT_EQ(subscribers_.passing()->used(), 10) << "nothing is left of what was refused";
+}
+
 TEST_F(SubscriberMemory, AWakeIsAskedForOnceUntilItIsServed) {
   const auto one = subscribers_.Open({.id = "one"});
   const auto put = [&] {

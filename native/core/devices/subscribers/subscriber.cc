@@ -47,13 +47,32 @@ Subscriber::Mailed Subscriber::Put(const std::shared_ptr<const SubscriberChunk>&
         mailed.dropped += range.records;
       }
     }
-    if (!woken_ && !mail_.empty() && worker_ != kNoWorker) {
-      woken_ = true;
-      mailed.wake = worker_;
-    }
+    mailed.wake = TakeWake();
   }
   if (mailed.dropped > 0) Drop(mailed.dropped);
   return mailed;
+}
+
+// Returns the worker to wake, once until it is served. REQUIRES: mutex_ is held.
+uint32_t Subscriber::TakeWake() {
+  if (woken_ || mail_.empty() || worker_ == kNoWorker) return kNoWorker;
+  woken_ = true;
+  return worker_;
+}
+
+bool Subscriber::PutKept(const std::shared_ptr<const SubscriberChunk>& chunk, uint32_t* wake) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto bytes = static_cast<int64_t>(chunk->bytes.size());
+  if (held_ + bytes > limits_.kept_bytes) return false;
+  held_ += bytes;
+  mail_.push_back({chunk, 0, chunk->bytes.size()});
+  *wake = TakeWake();
+  return true;
+}
+
+int64_t Subscriber::kept_room() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return limits_.kept_bytes - held_;
 }
 
 int64_t Subscriber::waiting_bytes() const {

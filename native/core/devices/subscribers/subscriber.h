@@ -54,8 +54,8 @@ struct SubscriberRange {
   uint32_t records = 0;
 };
 
-// Thread safety: Put, drops and the constants from any thread; AgentAt, Leave and Enter from the
-// worker that they name; Collect and Take from the worker that has the connection.
+// Thread safety: Put, PutKept, drops and the constants from any thread; AgentAt, Leave and Enter
+// from the worker that they name; Collect and Take from the worker that has the connection.
 class Subscriber {
  public:
   // Workers know the subscriber, but none has its connection while that moves.
@@ -84,6 +84,11 @@ class Subscriber {
   // is the order of the packets.
   Mailed Put(const std::shared_ptr<const SubscriberChunk>& chunk,
              std::span<const SubscriberRange> ranges);
+  // Adds one piece that takes no room of records: it must fit into what is left of kept_bytes.
+  // Returns false, and adds nothing, if it does not. `*wake`: see Mailed.
+  bool PutKept(const std::shared_ptr<const SubscriberChunk>& chunk, uint32_t* wake);
+  // Returns the bytes that PutKept would add now; negative or 0 = none.
+  int64_t kept_room() const;
   // Counts records that are dropped before Put.
   void Drop(uint64_t records) { drops_.fetch_add(records, std::memory_order_relaxed); }
   uint64_t drops() const { return drops_.load(std::memory_order_relaxed); }
@@ -107,6 +112,7 @@ class Subscriber {
   bool Reserve(int64_t bytes);
   void Release(int64_t bytes);
   int64_t Beyond(int64_t bytes) const;
+  uint32_t TakeWake();
 
   struct Piece {
     std::shared_ptr<const SubscriberChunk> chunk;

@@ -119,6 +119,16 @@ void SubscriberFanout::Pass() {
   touched_.clear();
 }
 
+bool SubscriberFanout::Send(const std::shared_ptr<Subscriber>& subscriber, std::string packets) {
+  Pass();
+  if (packets.empty()) return true;
+  uint32_t wake = Subscriber::kNoWorker;
+  const std::shared_ptr<const SubscriberChunk> chunk = ChunkOf(&packets);
+  if (chunk == nullptr || !subscriber->PutKept(chunk, &wake)) return false;
+  WakeLater(subscriber, wake);
+  return true;
+}
+
 // Returns null if there is no room between the workers. `packets` is empty then, too.
 std::shared_ptr<const SubscriberChunk> SubscriberFanout::ChunkOf(std::string* packets) {
   MemoryShare* const share = context_.subscribers->passing();
@@ -142,9 +152,13 @@ void SubscriberFanout::Mail(const std::shared_ptr<Subscriber>& subscriber,
   }
   context_.counters->Add(Counter::kSubscriberRecords, records - mailed.dropped);
   context_.counters->Add(Counter::kSubscriberDrops, mailed.dropped);
-  if (mailed.wake == Subscriber::kNoWorker) return;
-  if (wakes_.size() <= mailed.wake) wakes_.resize(mailed.wake + 1);
-  wakes_[mailed.wake].push_back(subscriber);
+  WakeLater(subscriber, mailed.wake);
+}
+
+void SubscriberFanout::WakeLater(const std::shared_ptr<Subscriber>& subscriber, uint32_t worker) {
+  if (worker == Subscriber::kNoWorker) return;
+  if (wakes_.size() <= worker) wakes_.resize(worker + 1);
+  wakes_[worker].push_back(subscriber);
   wakes_any_ = true;
 }
 

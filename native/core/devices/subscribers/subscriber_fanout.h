@@ -52,6 +52,18 @@ class SubscriberFanout {
     }
   }
 
+  // Returns Subscribers::changes.
+  uint64_t changes() const { return context_.subscribers->changes(); }
+  // True if records are matched with the subscriptions of change `change`; otherwise ask again
+  // later.
+  bool Knows(uint64_t change, int64_t now_us) {
+    if (context_.subscribers->HasNewer(seen_, now_us)) Refresh();
+    return seen_ >= change;
+  }
+  // Passes all on, and then these packets (Subscriber::PutKept). Returns false, and does not pass
+  // these on, if there is no room for them.
+  bool Send(const std::shared_ptr<Subscriber>& subscriber, std::string packets);
+
   // Passes all on. Call it before a device leaves the worker: its records stay in order.
   void Pass();
   // True if EndTurn has nothing to do.
@@ -80,6 +92,7 @@ class SubscriberFanout {
   void Mail(const std::shared_ptr<Subscriber>& subscriber,
             const std::shared_ptr<const SubscriberChunk>& chunk,
             std::span<const SubscriberRange> ranges);
+  void WakeLater(const std::shared_ptr<Subscriber>& subscriber, uint32_t worker);
 
   const SubscriberFanoutContext context_;
   std::shared_ptr<const SubscriberIndex> index_;

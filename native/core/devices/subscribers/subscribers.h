@@ -37,6 +37,8 @@ class Subscribers {
 
   // False if nobody has a subscription: the only cost of a record then.
   bool active() const { return active_.load(std::memory_order_relaxed); }
+  // Returns the number of the latest change.
+  uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
   // True if Get may return a newer index than that of change `seen`.
   bool HasNewer(uint64_t seen, int64_t now_us) const {
     return indexed_.load(std::memory_order_relaxed) != seen ||
