@@ -248,7 +248,10 @@ const examples = {
   19: async ({ nodeRed, idOf }) => {
     // Without a broker it reports that, and continues.
     const status = () => nodeRed.statuses.get(idOf('seganet-kafka-uplink'))?.text;
-    await eventually(() => /nothing listens there/.test(status() ?? ''), { timeoutMs: 60000, what: 'the reason' });
+    await eventually(() => /nothing listens there/.test(status() ?? ''), {
+      timeoutMs: 60000,
+      what: 'the reason'
+    });
     if (!process.env.SEGANET_KAFKA) return;
     const lines = ['auto.create.topics.enable=true', 'num.partitions=2'];
     const broker = await new KafkaBroker({ port: 9092, lines }).start();

@@ -15,7 +15,12 @@ test.each([
   [{ state: 'connected' }, {}, 'green', 'connected'],
   [{ state: 'connected', rttMs: 2.1 }, {}, 'green', 'connected · 3 ms'],
   [{ state: 'connected' }, { latency: medians }, 'green', 'connected · critical 2 ms · normal 430 ms'],
-  [{ state: 'connected' }, { latency: medians, ...backlog }, 'green', 'connected · critical 2 ms · backlog 12.3 k'],
+  [
+    { state: 'connected' },
+    { latency: medians, ...backlog },
+    'green',
+    'connected · critical 2 ms · backlog 12.3 k'
+  ],
   [{ state: 'connected', quotaWait: 900 }, backlog, 'yellow', 'refused for now · 12.3 k kept'],
   [
     { state: 'connected', compressedFrom: 6000, compressedTo: 1000 },
@@ -64,12 +69,7 @@ test.each([
   [{ state: 'stalled', oldestMs: 7200 }, {}, 'red', 'stalled 7 s'],
   [{ state: 'stalled' }, backlog, 'red', 'stalled · 12.3 k kept'],
   [{ state: 'disconnected' }, {}, 'red', 'disconnected'],
-  [
-    { state: 'disconnected', code: 'ECONNREFUSED' },
-    backlog,
-    'red',
-    'nothing listens there · 12.3 k kept'
-  ],
+  [{ state: 'disconnected', code: 'ECONNREFUSED' }, backlog, 'red', 'nothing listens there · 12.3 k kept'],
   [
     { state: 'reconnecting', code: 'KEEPALIVE' },
     { heldRecords: normal(9) },
