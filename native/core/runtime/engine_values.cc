@@ -1,5 +1,6 @@
 // Engine: the last values of its devices.
 #include <algorithm>
+#include <compare>
 #include <iterator>
 #include <utility>
 
@@ -18,7 +19,7 @@ std::vector<ValueRow> Join(std::vector<ValuePage>* pages) {
   }
   std::sort(all.begin(), all.end(), [](const ValueRow& a, const ValueRow& b) {
     const auto order = a.key() <=> b.key();
-    return order != 0 ? order < 0 : a.changed_us > b.changed_us;
+    return std::is_neq(order) ? std::is_lt(order) : a.changed_us > b.changed_us;
   });
   all.erase(std::unique(all.begin(), all.end(),
                         [](const ValueRow& a, const ValueRow& b) { return a.key() == b.key(); }),
