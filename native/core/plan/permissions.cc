@@ -91,7 +91,8 @@ Status ValidateSubscribers(const std::vector<SubscriberRow>& rows) {
     }
     for (const std::string& filter : rows[i].filters) {
       if (ValidTopicFilter(filter)) continue;
-      return Status::InvalidArgument(which + ": '" + filter + "' is not an MQTT topic filter");
+      return Status::InvalidArgument(
+          std::string(which).append(": '").append(filter).append("' is not an MQTT topic filter"));
     }
   }
   return {};
