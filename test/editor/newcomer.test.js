@@ -106,6 +106,11 @@ test('leads from an empty Node-RED to records in the cloud, and to figures of th
     for (const width of [1100, 360]) {
       const opened = await openStatusPage(url, { executablePath: browserPath(), dark, width });
       try {
+        // A phone has them folded.
+        await opened.page.evaluate(() => {
+          for (const name of ['devices', 'uplinks', 'classes'])
+            document.querySelector(`details[data-section="${name}"]`)?.setAttribute('open', '');
+        });
         const sees = (/** @type {string} */ what, /** @type {() => Promise<unknown>} */ check) =>
           eventually(check, { timeoutMs: 30000, what: `${what}, ${width} px, ${dark ? 'dark' : 'light'}` });
         await sees('devices', async () => (await column(opened.page, 'devices', 1)).includes('meter-0'));
