@@ -62,7 +62,9 @@ module.exports = function (RED) {
             log: acknowledge !== 'received'
           },
           log: acknowledge === 'received' ? null : log,
-          directory
+          directory,
+          // A Node-RED without a folder of its own keeps no values over a restart.
+          valueDirectory: logDir || RED.settings.userDir ? directory : ''
         },
         {
           native,

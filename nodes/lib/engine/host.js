@@ -54,6 +54,7 @@ const MAX_DEVICES = 10000;
  * @property {EngineOptions & { maxPacketBytes: number }} engine
  * @property {import('./modules').StoreOptions | null} log null = no log
  * @property {string} directory of the log and of other persistent files
+ * @property {string} [valueDirectory] of the file of last values; blank: there is none
  *
  * @typedef {object} HostContext functions of the engine node and of Node-RED
  * @property {typeof import('../../../native/index.js')} native
@@ -169,9 +170,10 @@ class EngineHost {
       onFault
     });
     this.logins = new LoginDispatcher(this.engine, (fn) => this.upkeep.onBell(fn));
-    this.#values = this.keepsValues
-      ? new ValueFile(this.engine, options.directory, (sentence) => context.warn(sentence))
-      : null;
+    const { valueDirectory = '' } = options;
+    const warn = (/** @type {string} */ sentence) => context.warn(sentence);
+    this.#values =
+      this.keepsValues && valueDirectory ? new ValueFile(this.engine, valueDirectory, warn) : null;
     this.#tls = null;
     this.#traffic = new DeployTraffic(this, this.#pump, context);
     this.#deploys = new Deploys(context, {
