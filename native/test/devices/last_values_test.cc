@@ -365,7 +365,7 @@ TEST_F(LastValuesTest, SavesAndRestoresValues) {
   ValueKey after;
   EXPECT_TRUE(worker_.values.Save(&after, saved, &rows));
 
-  // The machine has started again: its clock begins anew.
+  // The machine has restarted, so its monotonic clock starts at 0 again.
   SharedValues shared;
   shared.memory.SetLimit(kMiB);
   Worker next({.memory_mib = 1, .topics = 4}, 0, &shared);

@@ -113,7 +113,9 @@ class ValueFile {
   #setAside() {
     try {
       const aside = setAside(this.#directory, new Date(), FILE);
-      this.#warn(`The file of last values was damaged and is now ${aside}. The values begin anew.`);
+      this.#warn(
+        `The file of last values was damaged and is now ${aside}. The gateway starts without values; each returns with the next record of its topic.`
+      );
     } catch (error) {
       const { message } = /** @type {Error} */ (error);
       this.#warn(`The file of last values is damaged, and cannot be renamed (${message}).`);
