@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <compare>
 #include <iterator>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "core/devices/value_rows.h"
@@ -9,6 +11,10 @@
 
 namespace seganet {
 namespace {
+
+std::tuple<std::string_view, std::string_view> KeyOf(const ValueRow& row) {
+  return {row.device, row.topic};
+}
 
 // Puts the rows of all pages into one, in the order of keys. Of rows with the same key, which are
 // behind bridges of several workers, the latest one stays.
@@ -18,11 +24,11 @@ std::vector<ValueRow> Join(std::vector<ValuePage>* pages) {
     std::move(page.rows.begin(), page.rows.end(), std::back_inserter(all));
   }
   std::sort(all.begin(), all.end(), [](const ValueRow& a, const ValueRow& b) {
-    const auto order = a.key() <=> b.key();
+    const auto order = KeyOf(a) <=> KeyOf(b);
     return std::is_neq(order) ? std::is_lt(order) : a.changed_us > b.changed_us;
   });
   all.erase(std::unique(all.begin(), all.end(),
-                        [](const ValueRow& a, const ValueRow& b) { return a.key() == b.key(); }),
+                        [](const ValueRow& a, const ValueRow& b) { return KeyOf(a) == KeyOf(b); }),
             all.end());
   return all;
 }
