@@ -1,4 +1,5 @@
-// What the tests of local subscribers share: an engine with rows of subscribers, and what they read.
+// What the tests of local subscribers share: an engine with rows of subscribers, and what they
+// read.
 #ifndef SEGANET_TEST_ENGINE_SUBSCRIBER_SUPPORT_H_
 #define SEGANET_TEST_ENGINE_SUBSCRIBER_SUPPORT_H_
 
@@ -19,7 +20,6 @@
 #include "core/devices/value_rows.h"
 #include "test/support/device_packets.h"
 #include "test/support/engine_support.h"
-
 
 namespace seganet::subscriber_test {
 
