@@ -123,4 +123,4 @@ class BenchGateway {
   }
 }
 
-module.exports = { BenchGateway };
+module.exports = { BenchGateway, engineId };

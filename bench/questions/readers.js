@@ -1,22 +1,26 @@
 'use strict';
-// Measures what local subscribers cost: the same load without them, with subscribers that read a share of the devices
-// each, and with subscribers that read all.
-//   node bench/questions/subscribers.js --help
+// Measures what readers cost: the same load without any, with open status pages, with local subscribers that read a
+// share of the devices each, and with subscribers that read all.
+//   node bench/questions/readers.js --help
 
 const net = require('node:net');
+const { engineId } = require('../harness/bench-gateway');
 const { measure, sleep } = require('../runs/measure');
 const { readOptions } = require('../options/options');
+const { turned } = require('../report/pairs');
 const { conditions, markdown, list, save, spread } = require('../report/report');
 
-const intro = `Usage: node bench/questions/subscribers.js [options]
+const intro = `Usage: node bench/questions/readers.js [options]
 
-Runs each case in turn: none, share (each subscriber reads the devices whose number modulo --subscribers is its own),
-and all (each reads all). Reports the CPU of the gateway, the latency to the cloud and to the PUBACK, and what the
-subscribers received. Ratios compare with the case none of the same round. The subscribers are sockets of the harness,
-which does not parse what they read.`;
+Runs each case in turn: none, pages (--pages status pages are open), share (each subscriber reads the devices whose
+number modulo --subscribers is its own), and all (each reads all). Reports the CPU of the gateway, the latency to the
+cloud and to the PUBACK, and what the readers received. Ratios compare with the case none of the same round. Subscribers
+are sockets of the harness, which does not parse what they read; a page is the requests of one as it opens.`;
 
-const CASES = ['none', 'share', 'all'];
+const CASES = ['none', 'pages', 'share', 'all'];
 const TOPICS_EACH = 64;
+/** How often a page reads its cards of values, and how many. */
+const CARDS = { everyMs: 2000, count: 12 };
 
 /** @typedef {import('../runs/measure').Result & { round: number, kind: string, stats: any, bytes: number }} Run */
 
@@ -51,6 +55,28 @@ async function subscribe(port, id, filters, onRead) {
     socket.write(packet(0x82, Buffer.from([0, 1]), ...some));
   }
   return socket;
+}
+
+/**
+ * Requests what an open status page requests, until the signal fires.
+ * @param {string} root URL @param {(bytes: number) => void} onRead @param {AbortSignal} signal
+ */
+async function openPage(root, onRead, signal) {
+  const cards = async () => {
+    while (!signal.aborted) {
+      const response = await fetch(`${root}/values?engine=${engineId}&limit=${CARDS.count}`, { signal });
+      onRead((await response.arrayBuffer()).byteLength);
+      await sleep(CARDS.everyMs);
+    }
+  };
+  const stream = async () => {
+    const { ok, status, body } = await fetch(`${root}/live?engine=${engineId}&devices=off`, { signal });
+    if (!ok || !body) throw new Error(`the gateway answered ${status}`);
+    for await (const data of body) onRead(data.byteLength);
+  };
+  await Promise.all([cards(), stream()]).catch((error) => {
+    if (!signal.aborted) throw error;
+  });
 }
 
 /** @param {string} kind @param {number} index @param {number} count @param {number} devices @returns {string[]} */
@@ -99,29 +125,39 @@ function tables(runs) {
       )
     )
   ]);
-  const first = markdown(['subscribers', ...all.map(([title]) => title)], rows);
+  const first = markdown(['readers', ...all.map(([title]) => title)], rows);
   return `${first}\n\n${markdown(['ratio', ...columns.map(([title]) => title)], ratios)}`;
 }
 
-/** @param {string} kind @param {import('../runs/measure').Profile} profile @param {number} count */
-async function run(kind, profile, count) {
+/**
+ * @param {string} kind @param {import('../runs/measure').Profile} profile
+ * @param {{subscribers: number, pages: number}} counts
+ */
+async function run(kind, profile, counts) {
+  const hasSubscribers = kind === 'share' || kind === 'all';
   const seen = { bytes: 0, stats: /** @type {any} */ (undefined) };
   /** @type {net.Socket[]} */
   const sockets = [];
+  const ended = new AbortController();
+  const onRead = (/** @type {number} */ bytes) => void (seen.bytes += bytes);
   /** @type {NonNullable<import('../runs/measure').Profile['during']>} */
   const during = async (_cloud, startMs, { system }) => {
-    for (let index = 0; kind !== 'none' && index < count; index++) {
-      const filters = filtersOf(kind, index, count, profile.devices);
-      const onRead = (/** @type {number} */ bytes) => void (seen.bytes += bytes);
+    const root = `http://127.0.0.1:${system?.gateway?.editorPort}/seganet`;
+    const pages = Array.from({ length: kind === 'pages' ? counts.pages : 0 }, () =>
+      openPage(root, onRead, ended.signal)
+    );
+    for (let index = 0; hasSubscribers && index < counts.subscribers; index++) {
+      const filters = filtersOf(kind, index, counts.subscribers, profile.devices);
       sockets.push(await subscribe(system?.port ?? 0, `reader-${index}`, filters, onRead));
     }
-    await sleep(startMs + profile.seconds * 1000 - Date.now());
+    await Promise.race([sleep(startMs + profile.seconds * 1000 - Date.now()), ...pages]);
     seen.stats = await system?.gateway?.stats();
   };
-  const gatewayEnv = { ...profile.gatewayEnv, SEGANET_SUBSCRIBERS: kind === 'none' ? '' : 'reader-*=d/#' };
+  const gatewayEnv = { ...profile.gatewayEnv, SEGANET_SUBSCRIBERS: hasSubscribers ? 'reader-*=d/#' : '' };
   try {
     return { ...(await measure('seganet', { ...profile, gatewayEnv, during, statistics: true })), ...seen };
   } finally {
+    ended.abort();
     for (const socket of sockets) socket.destroy();
   }
 }
@@ -129,19 +165,23 @@ async function run(kind, profile, count) {
 async function main() {
   const { profile, repeat, out, own } = readOptions(intro, {
     defaults: { systems: '' },
-    numbers: { subscribers: ['100', 1, 256, 'local subscribers'] }
+    numbers: {
+      subscribers: ['100', 1, 256, 'local subscribers'],
+      pages: ['10', 1, 16, 'open status pages']
+    }
   });
   const facts = conditions(profile, repeat);
   /** @type {Run[]} */
   const runs = [];
   for (let round = 0; round < repeat; round += 1) {
-    const turn = round % CASES.length;
-    for (const kind of [...CASES.slice(turn), ...CASES.slice(0, turn)]) {
-      runs.push({ ...(await run(kind, profile, own.subscribers)), round, kind });
+    for (const kind of turned(CASES, round)) {
+      runs.push({ ...(await run(kind, profile, own)), round, kind });
       console.error(`round ${round + 1}/${repeat} ${kind}: ${runs.at(-1)?.cores.toFixed(3)} cores`);
     }
   }
-  console.log(`${list({ ...facts, subscribers: String(own.subscribers) })}\n\n${tables(runs)}`);
+  console.log(
+    `${list({ ...facts, subscribers: String(own.subscribers), pages: String(own.pages) })}\n\n${tables(runs)}`
+  );
   save(out, { conditions: facts, profile, runs });
 }
 
