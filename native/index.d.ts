@@ -79,9 +79,10 @@ export interface ClassOptions {
 export interface LogOptions {
   /**
    * When a device gets its PUBACK: 'received' (default) at once, from memory; 'safe' when every copy of the record is
-   * on disk or acknowledged by the cloud, whichever comes first; 'stored' when it is on disk, which requires `log`.
+   * on disk or acknowledged by the cloud, whichever comes first; 'stored' when it is on disk, which requires `log`;
+   * 'replicated' when each copy is acknowledged by the cloud, see setDiskCounts().
    */
-  acknowledge?: 'safe' | 'stored' | 'received';
+  acknowledge?: 'safe' | 'stored' | 'received' | 'replicated';
   /**
    * True if a StoreSource serves this engine. Otherwise nothing is written, and 'safe' waits only for the cloud.
    * Default false.
@@ -398,6 +399,11 @@ export interface ListenOptions {
    * the oldest of them. Default 8192, range 1..65536.
    */
   maxHalfOpen?: number;
+  /**
+   * 'tcp': addresses and networks such as 10.0.0.7 or 10.0.0.0/8, at most 64. A connection from one of them begins with
+   * a PROXY header (version 1 or 2), which names the device's address; without one it is closed (`noProxyHeader`).
+   */
+  proxies?: string[];
   /** CoAP over TCP and streams, login 'open': requests go to takeDesk(). */
   desk?: DeskOptions;
 }
@@ -1040,6 +1046,11 @@ export declare class Engine {
   flush(stage: number): void;
   /** From now on, writes everything that is not on disk: for an orderly shutdown. Call flush() first. */
   saveAll(): void;
+  /**
+   * acknowledge 'replicated': true = from now on, a record on the disk of this machine is acknowledged, as with 'safe'.
+   * False at the start: nothing is written before saveAll(), which acknowledges nothing of what it writes.
+   */
+  setDiskCounts(counts: boolean): void;
   /** Gives up restoring the MQTT sessions of an earlier run (SessionSource). Call it before devices may connect. */
   endRestore(): void;
   /** Passes all MQTT sessions to the SessionSource, as if their connections ended now. Call stopReading() first. */
@@ -1079,6 +1090,19 @@ export declare function checkPath(path: string): string;
  * @param token Engine.token
  */
 export declare function openDeviceStream(token: number, stage: number, peer: StreamPeer): number;
+
+/** The PROXY header at the beginning of a connection, and what it says. */
+export interface ProxyHeader {
+  /** 'more': it is not complete; 'bad': the connection begins with no valid header of at most 4096 bytes. */
+  status: 'more' | 'whole' | 'bad';
+  /** 'whole': its length. */
+  bytes: number;
+  /** 'whole': the client's address, such as 192.0.2.7:40312; '' = the header names none (health checks). */
+  address: string;
+}
+
+/** Parses the first bytes of a connection from a proxy (PROXY protocol, versions 1 and 2). */
+export declare function parseProxyHeader(bytes: Uint8Array): ProxyHeader;
 
 /** A session's interface to the engine. May live in another thread (worker_threads) than its Engine. */
 export declare class UplinkSource {

@@ -67,6 +67,7 @@ const {
   StoreSource,
   SessionSource,
   openDeviceStream,
+  parseProxyHeader,
   openSocket,
   closeSocket,
   socketInfo
@@ -99,6 +100,7 @@ module.exports = {
   checkConditions,
   checkPath,
   openDeviceStream,
+  parseProxyHeader,
   openSocket,
   waitConnect,
   closeSocket,

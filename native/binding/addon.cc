@@ -6,6 +6,7 @@
 #include "binding/device_stream.h"
 #include "binding/engine_wrap.h"
 #include "binding/in_flight_window_wrap.h"
+#include "binding/listener/proxy_options.h"
 #include "binding/node/environment.h"
 #include "binding/node/memory.h"
 #include "binding/node/time_slice.h"
@@ -35,6 +36,8 @@ static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("checkPath", Napi::Function::New<seganet::binding::CheckPath>(env, "checkPath"));
   exports.Set("openDeviceStream",
               Napi::Function::New<seganet::binding::OpenDeviceStream>(env, "openDeviceStream"));
+  exports.Set("parseProxyHeader",
+              Napi::Function::New<seganet::binding::ParseProxyHeaderOf>(env, "parseProxyHeader"));
   env.SetInstanceData(new seganet::binding::Environment);
   exports.Set("openSocket", Napi::Function::New<seganet::binding::OpenSocket>(env, "openSocket"));
   exports.Set("waitConnect",

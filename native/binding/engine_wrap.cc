@@ -9,6 +9,7 @@
 
 #include "binding/desk/desk_options_reader.h"
 #include "binding/listener/dtls_options.h"
+#include "binding/listener/proxy_options.h"
 #include "binding/node/args.h"
 #include "binding/plan_reader.h"
 #include "binding/stats.h"
@@ -80,7 +81,8 @@ bool ReadLogOptions(Napi::Env env, Napi::Object object, EngineOptions* options) 
   const Napi::Value log = object.Get("log");
   if (log.IsEmpty()) return false;
   options->log = log.ToBoolean();
-  if (!ReadChoice(env, object, "acknowledge", {"received", "safe", "stored"}, &acknowledge) ||
+  if (!ReadChoice(env, object, "acknowledge", {"received", "safe", "stored", "replicated"},
+                  &acknowledge) ||
       !ReadChoice(env, object, "whenFull", {"slow", "drop"}, &when_full) ||
       !ReadOption(env, object, "lingerUrgentMs", 0u, 1000u, &options->linger_urgent_ms) ||
       !ReadOption(env, object, "lingerMs", 0u, 1000u, &options->linger_ms) ||
@@ -169,6 +171,7 @@ bool ReadListenOptions(Napi::Env env, Napi::Object object, ListenSpec* spec) {
   spec->ask_login = login == 1;
   spec->connect_timeout_us = int64_t{timeout_ms} * 1000;
   spec->max_half_open = half_open;
+  if (!ReadProxies(env, object, &spec->proxies)) return false;
   const Napi::Value desk = object.Get("desk");
   if (desk.IsEmpty()) return false;
   return desk.IsUndefined() || ReadDeskOptions(env, desk, half_open, spec);
@@ -216,6 +219,7 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::RestoreValues>("restoreValues"),
                       InstanceMethod<&EngineWrap::Flush>("flush"),
                       InstanceMethod<&EngineWrap::SaveAll>("saveAll"),
+                      InstanceMethod<&EngineWrap::SetDiskCounts>("setDiskCounts"),
                       InstanceMethod<&EngineWrap::StopReading>("stopReading"),
                       InstanceMethod<&EngineWrap::SaveSessions>("saveSessions"),
                       InstanceMethod<&EngineWrap::EndRestore>("endRestore"),
@@ -441,6 +445,10 @@ void EngineWrap::Flush(const Napi::CallbackInfo& info) {
 }
 
 void EngineWrap::SaveAll(const Napi::CallbackInfo&) { handle_->engine.SaveAll(); }
+
+void EngineWrap::SetDiskCounts(const Napi::CallbackInfo& info) {
+  handle_->engine.SetDiskCounts(info[0].ToBoolean());
+}
 
 void EngineWrap::StopReading(const Napi::CallbackInfo&) { handle_->engine.StopReading(); }
 

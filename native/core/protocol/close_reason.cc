@@ -56,6 +56,8 @@ const char* Name(CloseReason reason) {
       return "notAllowed";
     case CloseReason::kNotTaken:
       return "notTaken";
+    case CloseReason::kNoProxyHeader:
+      return "noProxyHeader";
     case CloseReason::kUnfinished:
       return "unfinished";
     case CloseReason::kCount:

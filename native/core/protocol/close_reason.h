@@ -35,6 +35,7 @@ enum class CloseReason : uint8_t {
   kUnread,                  // CoAP over TCP: the peer does not read its notifications
   kNotAllowed,              // the login was refused
   kNotTaken,                // no stage takes the record, so it must not be acknowledged
+  kNoProxyHeader,           // a connection from a listed proxy that begins without a PROXY header
   kUnfinished,              // an incomplete packet timed out, or too many were incomplete
   kCount
 };

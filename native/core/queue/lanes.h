@@ -257,6 +257,7 @@ class Lanes {
   bool HurriedLocked(uint8_t record_class, int64_t now_us);
   int64_t DueLocked(uint8_t record_class, int64_t now_us);
   bool IsPrompt(uint8_t record_class, int64_t now_us) const;
+  bool DiskCounts() const;
   std::string NodeOf(uint32_t stage) const;
   bool HasRoomToRead(uint8_t record_class) const;
   void ReadOnLocked(uint8_t record_class, Leaving* leaving);

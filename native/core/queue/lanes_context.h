@@ -99,6 +99,9 @@ struct LanesContext {
   // ("uplink removed") and not acknowledged.
   bool leftovers = false;
   SavePolicy save;
+  // False: a record on the local disk is not safe, so nothing is written before SaveAll, and what
+  // that writes is not acknowledged. Null = true.
+  const std::atomic<bool>* disk_counts = nullptr;
   ClassLimits limits;
   SelectionOptions selection;
   uint64_t epoch = 0;  // identifies this run of the engine

@@ -20,6 +20,10 @@ std::string Lanes::NodeOf(uint32_t stage) const {
   return it == nodes_.end() ? "stage-" + std::to_string(stage) : it->second;
 }
 
+bool Lanes::DiskCounts() const {
+  return context_.disk_counts == nullptr || context_.disk_counts->load(std::memory_order_acquire);
+}
+
 // True, also in hurried_, if the class must be written without waiting for patience_us: the cloud
 // does not respond in time, or memory runs short. Decided per class, so that a session that is down
 // or slow does not cause writes for another session.
@@ -29,9 +33,10 @@ bool Lanes::HurriedLocked(uint8_t record_class, int64_t now_us) {
   const int64_t too_old = now_us - save.patience_us;
   const Outlet* outlet = serving_[record_class];
   const Lane& lane = lanes_.ready[record_class];
-  const bool must_write = save.disk_first || save_all_ || outlet == nullptr || !outlet->connected ||
-                          context_.budget->crowded(record_class) || outlet->LiveSince() < too_old ||
-                          (!lane.empty() && lane.front()->sealed_us < too_old);
+  const bool is_late = save.disk_first || outlet == nullptr || !outlet->connected ||
+                       context_.budget->crowded(record_class) || outlet->LiveSince() < too_old ||
+                       (!lane.empty() && lane.front()->sealed_us < too_old);
+  const bool must_write = save_all_ || (is_late && DiskCounts());
   const ClassMask others = hurried_.load(std::memory_order_relaxed) & ~MaskOf(record_class);
   hurried_.store(others | (must_write ? MaskOf(record_class) : 0), std::memory_order_relaxed);
   return must_write;
@@ -57,7 +62,7 @@ int64_t Lanes::DueLocked(uint8_t record_class, int64_t now_us) {
   const UnsavedBatches& unsaved = log_.unsaved(record_class);
   const Batch* first = unsaved.first();
   if (first == nullptr) return kNever;
-  if (!must_write) return first->sealed_us + context_.save.patience_us;
+  if (!must_write) return DiskCounts() ? first->sealed_us + context_.save.patience_us : kNever;
   if (save_all_ || unsaved.bytes() >= kChunkBytes || unsaved.records() >= kChunkRecords) return 0;
   if (IsPrompt(record_class, now_us)) return first->oldest_us;
   return first->oldest_us + context_.save.linger_us[record_class];

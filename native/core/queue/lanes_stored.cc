@@ -13,8 +13,10 @@ void Lanes::Committed(uint64_t ticket) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ClassMask classes = 0;
+    // Without SaveAll, the chunk was sealed while the disk counted.
+    ReturningReceipts& receipts = save_all_ && !DiskCounts() ? leaving.withheld : leaving.receipts;
     for (Batch* batch : log_.Commit(ticket)) {
-      leaving.receipts.Add(batch);
+      receipts.Add(batch);
       classes |= MaskOf(batch->record_class);
     }
     TidyLocked(classes, context_.clock(), &leaving);

@@ -115,7 +115,7 @@ void Acceptor::Accept(Listener* listener) {
     socklen_t length = sizeof address;
     const int fd = AcceptDevice(listener->fd, reinterpret_cast<sockaddr*>(&address), &length);
     if (fd >= 0) {
-      Admit(listener, fd, {AddressText(address), {}, {}});
+      Admit(listener, fd, {AddressText(address), {}, {}}, listener->spec.proxies.Contains(address));
       continue;
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
@@ -136,12 +136,12 @@ bool Acceptor::Adopt(uint32_t stage, int fd, const StreamPeer& peer) {
     const auto it = listeners_.find(stage);
     if (it == listeners_.end()) return;
     adopted = true;
-    Admit(it->second, fd, peer);
+    Admit(it->second, fd, peer, false);
   });
   return adopted;
 }
 
-void Acceptor::Admit(Listener* listener, int fd, const StreamPeer& peer) {
+void Acceptor::Admit(Listener* listener, int fd, const StreamPeer& peer, bool is_proxied) {
   counters_.Add(Counter::kConnectionsAccepted);
   sweep_.Stir();
   // Connections that send nothing make room for later ones, so a flood of them cannot keep other
@@ -162,6 +162,7 @@ void Acceptor::Admit(Listener* listener, int fd, const StreamPeer& peer) {
   connection->fd = fd;
   connection->deadline_us = MonotonicUs() + listener->spec.connect_timeout_us;
   connection->peer = peer;
+  connection->is_proxied = is_proxied;
   connection->place = listener->half_open.insert(listener->half_open.end(), connection);
   const int error = InitPoll(loop(), &connection->poll, fd);
   connection->poll.data = connection;

@@ -20,6 +20,7 @@
 #include "core/reception/desk_options.h"
 #include "core/reception/handshake.h"
 #include "core/reception/pending_logins.h"
+#include "core/reception/proxies.h"
 
 namespace seganet {
 
@@ -58,6 +59,8 @@ struct ListenSpec {
   // kDtls only.
   std::shared_ptr<const DtlsContext> dtls;   // REQUIRED, not null
   int64_t session_idle_us = 86'400'000'000;  // silent sessions are ended after this time
+  // kTcp: connections from these begin with a PROXY header, which names their device's address.
+  Proxies proxies;
   // CoAP over kTcp and kStreams: the requests go to the request desk; null = they do not.
   std::shared_ptr<const DeskOptions> desk;
 };
@@ -116,7 +119,7 @@ class Acceptor : public LoopThread {
 
   void Poll(Listener* listener);
   void Accept(Listener* listener);
-  void Admit(Listener* listener, int fd, const StreamPeer& peer);
+  void Admit(Listener* listener, int fd, const StreamPeer& peer, bool is_proxied);
   void EvictOldest(Listener* listener);
   void CloseListener(uint32_t stage);
   bool Sweep();
@@ -130,6 +133,7 @@ class Acceptor : public LoopThread {
   void HandOver(HalfOpen* connection, std::string device, bool proven);
   void Refuse(HalfOpen* connection, CloseReason reason, std::string_view answer);
   bool Hold(HalfOpen* connection, std::string_view bytes);
+  bool TakeProxyHeader(HalfOpen* connection);
   void Forget(HalfOpen* connection);
   void Close(HalfOpen* connection);
 
@@ -169,7 +173,8 @@ struct Acceptor::HalfOpen {
   uint64_t login = 0;                          // id of its pending login; 0 = none
   uint8_t level = 0;
   bool made_up_id = false;
-  size_t answered = 0;  // Introduction::answered
+  bool is_proxied = false;  // a PROXY header is to come
+  size_t answered = 0;      // Introduction::answered
   uv_poll_t poll;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/loop/poll_handle.h"
+#include "core/protocol/proxy_header.h"
 #include "core/reception/acceptor.h"
 #include "core/record/record.h"
 
@@ -44,6 +45,7 @@ void Acceptor::Read(HalfOpen* connection) {
     return;
   }
   if (!Hold(connection, {buffer, static_cast<size_t>(n)})) return;
+  if (connection->is_proxied && !TakeProxyHeader(connection)) return;
   const Handshake& handshake = *connection->listener->handshake;
   if (!connection->peer.device.empty() && handshake.TrustsProof()) {
     HandOver(connection, connection->peer.device, true);
@@ -63,6 +65,26 @@ void Acceptor::Read(HalfOpen* connection) {
       Introduce(connection, std::move(introduction));
       return;
   }
+}
+
+// Returns true if the header is whole and other bytes follow it.
+bool Acceptor::TakeProxyHeader(HalfOpen* connection) {
+  std::string& bytes = connection->bytes;
+  const ProxyHeader header =
+      ParseProxyHeader({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  switch (header.status) {
+    case ProxyHeader::Status::kNeedMore:
+      return false;
+    case ProxyHeader::Status::kBad:
+      Refuse(connection, CloseReason::kNoProxyHeader, {});
+      return false;
+    case ProxyHeader::Status::kWhole:
+      break;
+  }
+  if (!header.address.empty()) connection->peer.address = header.address;
+  connection->is_proxied = false;
+  bytes.erase(0, header.bytes);
+  return !bytes.empty();
 }
 
 // Stores received bytes. Returns false if they were too many and the connection is closed.

@@ -63,6 +63,7 @@ Status Engine::Start(const EngineOptions& options) {
   options_ = options;
   SetLimits(options, &budget_);
   save_ = PolicyOf(options);
+  disk_counts_ = options.acknowledge != Acknowledge::kReplicated;
   limits_ = LimitsOf(options);
   selection_ = SelectionOf(options);
   store_.SetOptions({options.epoch, limits_.ttl_us});
@@ -302,6 +303,12 @@ void Engine::SaveAll() {
   for (const auto& lanes : lanes_.All()) lanes->SaveAll();
 }
 
+void Engine::SetDiskCounts(bool counts) {
+  if (options_.acknowledge != Acknowledge::kReplicated) return;
+  disk_counts_.store(counts, std::memory_order_release);
+  if (counts) store_.Wake();
+}
+
 std::array<int64_t, kClasses + 1> Engine::Unsaved() {
   std::array<int64_t, kClasses + 1> sum{};
   for (const auto& lanes : lanes_.All()) {
@@ -335,6 +342,7 @@ LanesContext Engine::ContextOfLanes() {
     return (*busiest)->Attend(std::move(session), attendance, fd);
   };
   context.save = save_;
+  context.disk_counts = &disk_counts_;
   context.limits = limits_;
   context.selection = selection_;
   context.epoch = options_.epoch;

@@ -205,6 +205,10 @@ class Engine : private ReceiptSink {
   // Makes every record that is not on disk due for writing, from now on. For an orderly stop.
   void SaveAll();
 
+  // Acknowledge::kReplicated: true = from now on, a record on the local disk is safe, as with
+  // Acknowledge::kSafe. False at the start. What was acknowledged stays so.
+  void SetDiskCounts(bool counts);
+
   // Restores the MQTT sessions of an earlier run from their rows (session_row.h), one result for
   // each. `exact`: the earlier run ended in order. Any thread, between Start and Close.
   std::vector<RestoreResult> RestoreSessions(const std::vector<std::string_view>& rows, bool exact);
@@ -311,6 +315,7 @@ class Engine : private ReceiptSink {
 
   std::atomic<uint64_t> sequence_{0};
   SavePolicy save_;
+  std::atomic<bool> disk_counts_{true};
   ClassLimits limits_;
   SelectionOptions selection_;
   StoreQueue store_{&budget_, this, [this] { return lanes_.All(); }};

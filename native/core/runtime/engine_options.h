@@ -22,6 +22,9 @@ enum class Acknowledge : uint8_t {
   kReceived,  // at once, when the record is in memory
   kSafe,      // when every copy is on disk or acknowledged by the cloud
   kStored,    // when it is on disk; requires EngineOptions::log
+  // When every copy is acknowledged by the cloud. The local disk counts while Engine::SetDiskCounts
+  // says so.
+  kReplicated,
 };
 
 inline constexpr uint32_t kMaxAgingMs = 3'600'000;

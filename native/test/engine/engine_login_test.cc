@@ -60,6 +60,49 @@ TEST_F(EngineLogin, ADeviceWaitsForItsLoginAndGetsTheAssignedId) {
   EXPECT_FALSE(engine_.AnswerLogin(login.id, "proved")) << "answered already";
 }
 
+TEST_F(EngineLogin, AProxyNamesTheAddressOfItsDevice) {
+  Start();
+  ListenSpec spec{.ask_login = true};
+  ASSERT_TRUE(spec.proxies.Add("127.0.0.0/8").ok());
+  DeviceClient device(ListenWith(spec));
+  const std::string header = "PROXY TCP4 192.0.2.7 198.51.100.1 40312 1883\r\n";
+  for (const char byte : header + Connect("d")) ASSERT_TRUE(device.Send({&byte, 1}));
+  const LoginRequest login = NextLogin();
+  EXPECT_EQ(login.client_id, "d");
+  EXPECT_EQ(login.address, "192.0.2.7:40312");
+  EXPECT_TRUE(engine_.AnswerLogin(login.id, "d"));
+  EXPECT_EQ(device.Receive(4), DeviceClient::kAccepted);
+}
+
+TEST_F(EngineLogin, AConnectionFromAProxyBeginsWithItsHeader) {
+  Start();
+  ListenSpec spec;
+  ASSERT_TRUE(spec.proxies.Add("127.0.0.1").ok());
+  const uint16_t port = ListenWith(spec);
+  DeviceClient plain(port);
+  ASSERT_TRUE(plain.Send(Connect("d")));
+  EXPECT_TRUE(plain.ClosedByPeer());
+  EXPECT_EQ(Closed(CloseReason::kNoProxyHeader), 1u);
+  DeviceClient check(port);  // as a proxy checks the gateway's health
+  ASSERT_TRUE(check.Send({"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0", 16}));
+  check.Close();
+  EXPECT_TRUE(Until([this] { return Count(Counter::kConnectionsClosed) == 1; }));
+  EXPECT_EQ(engine_.devices(), 0);
+}
+
+TEST_F(EngineLogin, AConnectionFromElsewhereHasNoHeader) {
+  Start();
+  ListenSpec spec;
+  ASSERT_TRUE(spec.proxies.Add("192.0.2.0/24").ok());
+  const uint16_t port = ListenWith(spec);
+  DeviceClient device(port);
+  EXPECT_TRUE(device.Connect("d"));
+  DeviceClient forged(port);
+  ASSERT_TRUE(forged.Send("PROXY TCP4 192.0.2.7 198.51.100.1 40312 1883\r\n" + Connect("e")));
+  EXPECT_TRUE(forged.ClosedByPeer());
+  EXPECT_EQ(engine_.devices(), 1);
+}
+
 TEST_F(EngineLogin, ARefusedDeviceGetsTheReasonAndIsClosed) {
   Start();
   DeviceClient device(ListenAsking());

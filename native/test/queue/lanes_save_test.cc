@@ -1,6 +1,7 @@
 // Lanes and the log: which records are written and when, the receipts, and the records that return.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -57,6 +58,51 @@ TEST_F(LanesSaveTest, WithoutTheCloudEachClassIsWrittenAfterItsLinger) {
   EXPECT_EQ(Seal(now + 10 * kMs), 0u);
   ASSERT_NE(Seal(now + 50 * kMs), 0u);
   EXPECT_EQ(chunk_.record_class, kNormal);
+}
+
+class LanesReplicatedTest : public LanesSaveTest {
+ protected:
+  LanesReplicatedTest() {
+    LanesContext context = Context();
+    context.disk_counts = &counts_;
+    Use(std::move(context));
+  }
+
+  std::atomic<bool> counts_{false};
+};
+
+TEST_F(LanesReplicatedTest, NothingIsWrittenAndOnlyTheCloudAcknowledges) {
+  Push();
+  EXPECT_EQ(told_, kNever);
+  EXPECT_EQ(lanes_->NextSave(MonotonicUs() + 60'000 * kMs), kNever);
+  EXPECT_EQ(Seal(MonotonicUs() + 60'000 * kMs), 0u);
+  Connect();
+  EXPECT_EQ(Seal(MonotonicUs() + 60'000 * kMs), 0u);
+  ASSERT_TRUE(Release(Take()));
+  EXPECT_EQ(desk_.handles, std::vector<uint64_t>{1});
+}
+
+TEST_F(LanesReplicatedTest, WhileTheDiskCountsItAcknowledges) {
+  Push();
+  counts_ = true;
+  const uint64_t ticket = Seal(MonotonicUs() + 1001 * kMs);
+  ASSERT_NE(ticket, 0u);
+  counts_ = false;
+  Push();
+  EXPECT_EQ(Seal(MonotonicUs() + 60'000 * kMs), 0u);
+  Commit(ticket, 1);
+  EXPECT_EQ(desk_.handles, std::vector<uint64_t>{1})
+      << "its chunk was sealed while the disk counted";
+}
+
+TEST_F(LanesReplicatedTest, AnOrderlyStopWritesTheRestAndAcknowledgesNoneOfIt) {
+  Push();
+  lanes_->SaveAll();
+  const uint64_t ticket = Seal(MonotonicUs());
+  ASSERT_NE(ticket, 0u);
+  Commit(ticket, 1);
+  EXPECT_TRUE(desk_.handles.empty());
+  EXPECT_EQ(desk_.withheld, std::vector<uint64_t>{1}) << "its device sends it again";
 }
 
 TEST_F(LanesSaveTest, ARecordForAConsumerThatRestsIsWrittenAtOnceAndABurstOnceALinger) {

@@ -11,6 +11,7 @@
  * @typedef {object} Pass
  * @property {(reason: string) => void} end
  * @property {NodeJS.Timeout | null} timer null after the handshakes
+ * @property {string} [address] that a proxy named
  */
 
 class HandshakeLimit {

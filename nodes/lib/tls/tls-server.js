@@ -8,6 +8,7 @@ const { bridge } = require('./stream-bridge');
 const { NO_TENANT, idByRule } = require('../base/tenant-id');
 const { deviceOf, organizationOf } = require('./certificate-name');
 const { HandshakeLimit } = require('./handshake-limit');
+const { amongProxies, readProxyHeader } = require('./proxy-header');
 const { TlsSecrets } = require('./tls-secrets');
 const { WebSocketEndpoint } = require('./web-socket-endpoint');
 
@@ -20,6 +21,7 @@ const MAX_NAME_BYTES = 512;
  * @property {'tls' | 'ws' | 'wss'} transport
  * @property {string} host
  * @property {number} port 0 = any free one
+ * @property {string[]} [proxies] whose connections begin with a PROXY header, see ListenOptions
  * @property {'TLSv1.2' | 'TLSv1.3'} minTls
  * @property {import('./tls-secrets').TlsContents} [tls]
  * @property {import('./tls-secrets').TlsFiles} [tlsFiles] read again when they change
@@ -47,6 +49,8 @@ const MAX_NAME_BYTES = 512;
 class TlsServer extends EventEmitter {
   #options;
   #openStream;
+  #parseHeader;
+  #isProxy;
   #limit;
   /** By connection name. @type {Map<string, import('./handshake-limit').Pass>} */
   #passes;
@@ -70,11 +74,14 @@ class TlsServer extends EventEmitter {
   /**
    * @param {TlsListenerOptions} options
    * @param {(peer: StreamPeer) => import('node:stream').Duplex} openStream the engine's end; may throw
+   * @param {typeof import('../../../native/index.js').parseProxyHeader} parseHeader
    */
-  constructor(options, openStream) {
+  constructor(options, openStream, parseHeader) {
     super();
     this.#options = options;
     this.#openStream = openStream;
+    this.#parseHeader = parseHeader;
+    this.#isProxy = amongProxies(options.proxies ?? []);
     this.#limit = new HandshakeLimit(options);
     this.#passes = new Map();
     this.#refused = new Map();
@@ -186,6 +193,16 @@ class TlsServer extends EventEmitter {
       this.#limit.leave(pass);
       if (this.#passes.get(name) === pass) this.#passes.delete(name);
     });
+    if (!this.#isProxy(socket.remoteAddress)) return this.#handshake(socket);
+    readProxyHeader(socket, this.#parseHeader, ({ status, address }) => {
+      if (status === 'bad') return pass.end('no PROXY header');
+      if (address) pass.address = address;
+      this.#handshake(socket);
+    });
+  }
+
+  /** @param {net.Socket} socket */
+  #handshake(socket) {
     if (this.tls) this.tls.emit('connection', socket);
     else this.#webSockets?.take(socket);
   }
@@ -233,7 +250,7 @@ class TlsServer extends EventEmitter {
     if (!pass || !this.#limit.opened(pass)) return void stream.destroy();
     const device = this.#devices.get(socket);
     const note = this.#notes.get(socket);
-    const address = addressOf(socket);
+    const address = pass.address ?? addressOf(socket);
     try {
       bridge(stream, this.#openStream({ address, ...(device && { device }), ...(note && { note }) }));
     } catch (error) {

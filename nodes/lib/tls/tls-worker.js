@@ -39,7 +39,7 @@ function opener(stage) {
  * @param {import('./tls-server').TlsListenerOptions} options
  */
 async function open(id, stage, options) {
-  const server = new TlsServer(options, opener(stage));
+  const server = new TlsServer(options, opener(stage), native.parseProxyHeader);
   servers.set(id, server);
   server.on('problem', (reason) => port.postMessage({ type: 'problem', id, reason }));
   try {
