@@ -11,6 +11,7 @@ const { isLoopback } = require('../../nodes/lib/base/loopback');
 const { parseBridges } = require('../../nodes/lib/settings/bridges');
 const { parseBrokerUrl } = require('../../nodes/lib/settings/broker-url');
 const { parsePermissions } = require('../../nodes/lib/settings/permissions');
+const { parseProxies } = require('../../nodes/lib/settings/proxies');
 const { parseSubscribers } = require('../../nodes/lib/settings/subscribers');
 const { parseRules } = require('../../nodes/lib/settings/rules');
 const { schema: engine } = require('../../nodes/lib/settings/engine');
@@ -130,6 +131,12 @@ function subscribers(value) {
   return value;
 }
 
+/** The proxies of the listeners. @type {Check} */
+function proxies(value) {
+  reported(() => parseProxies(value));
+  return value;
+}
+
 /**
  * What another part says as a sentence of its own.
  * @template T @param {() => T} read @returns {T}
@@ -203,6 +210,7 @@ module.exports = {
   permissions,
   bridges,
   subscribers,
+  proxies,
   uplinkUrl,
   file,
   rules,

@@ -37,6 +37,7 @@ const FORMS = {
   permissions: checks.permissions,
   bridges: checks.bridges,
   subscribers: checks.subscribers,
+  proxies: checks.proxies,
   text: checks.text
 };
 

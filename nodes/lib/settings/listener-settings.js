@@ -7,6 +7,7 @@ const { byCertificate, byFlow, byPasswords } = require('../login/login-checkers'
 const { deliveryOf, deliveryRows } = require('./delivery');
 const { offerOf, offerRows, reachOf } = require('./overlay-offer');
 const { partSettings, tenantRows, tenantRule } = require('./tenant-rule');
+const { parseProxies } = require('./proxies');
 const { secretsOf } = require('./tls-node');
 
 const HANDSHAKE_MS = 10000;
@@ -28,6 +29,14 @@ const listenerRows = /** @type {const} */ ({
     ...LOCAL_HOST,
     variable: 'SEGANET_DEVICE_HOST',
     help: 'Address that devices connect to.'
+  },
+  proxies: {
+    type: 'text',
+    default: '',
+    form: 'proxies',
+    variable: 'SEGANET_DEVICE_PROXIES',
+    shown: 'none',
+    help: 'Load balancers whose connections begin with a PROXY header, which names the address of the device: addresses and networks, comma-separated.'
   },
   tls: { type: 'text', default: '' },
   minTls: {
@@ -104,6 +113,7 @@ const listenerRows = /** @type {const} */ ({
  */
 function listenerParts(RED, node, values, protocol, settings) {
   const { transport, host, port } = values;
+  const proxies = parseProxies(values.proxies);
   const isTls = transport === 'tls' || transport === 'wss';
   const usesTlsThread = isTls || transport === 'ws';
   checkSafe(values, isTls || transport === 'dtls');
@@ -117,12 +127,13 @@ function listenerParts(RED, node, values, protocol, settings) {
   if (transport === 'dtls') return { ...dtlsParts(RED, node, values, rule), ...common };
   const listener = {
     ...(usesTlsThread ? { host: '', port: 0, transport: 'streams' } : { host, port, transport }),
+    ...(transport === 'tcp' && { proxies }),
     connectTimeoutMs: HANDSHAKE_MS,
     maxHalfOpen: usesTlsThread ? MAX_HALF_OPEN : MAX_SILENT,
     login: values.login === 'none' ? 'open' : 'ask'
   };
   const tls = usesTlsThread
-    ? { tls: { ...tlsThreadOptions(RED, node, values, protocol, isTls), tenant: rule } }
+    ? { tls: { ...tlsThreadOptions(RED, node, values, protocol, isTls), tenant: rule, proxies } }
     : {};
   // Last, because the checker must be closed if a later step throws.
   const checker = checkerOf(values, (sentence) => node.warn(sentence), rule, node.name || node.id);

@@ -142,6 +142,7 @@ function listenerValues({ transport, host, port, tls, minTls, clientCert, overla
     transport,
     host,
     port: port >= 0 ? port : PORTS[transport],
+    proxies: '',
     tls,
     minTls,
     clientCert,
