@@ -34,7 +34,7 @@ module.exports = function (RED) {
     if (problems.length > 0) return fail(this, why, problems.join(' '));
     const { gatewayId, fastPath, maxPacketKiB, logDir, logMiB, logClassMiB, ...rest } = values;
     const { ttl: ttlS, classRate: ratePerS, classQueue: queueRecords, ...others } = rest;
-    const { values: keeps, valuesMiB, valuesNotKept, ...engine } = others;
+    const { values: keeps, valuesMiB, valuesNotKept, replicasMissing, replicaTimeoutS, ...engine } = others;
     const { acknowledge, whenFull } = values;
     const byClass = { ttlS, ratePerS, queueRecords };
     const directory = logDir || path.join(RED.settings.userDir || process.cwd(), 'seganet-log', this.id);
@@ -62,6 +62,10 @@ module.exports = function (RED) {
             log: acknowledge !== 'received'
           },
           log: acknowledge === 'received' ? null : log,
+          replicas:
+            acknowledge === 'replicated'
+              ? { whenMissing: replicasMissing, timeoutMs: replicaTimeoutS * 1000 }
+              : null,
           directory,
           // A Node-RED without a folder of its own keeps no values over a restart.
           valueDirectory: logDir || RED.settings.userDir ? directory : ''

@@ -210,7 +210,8 @@ class BrokerLink {
     const clientId = /** @type {{ clientId?: string }} */ (this.#options).clientId || host.gatewayId;
     let thread;
     try {
-      thread = new UplinkThread({ ...this.#options, clientId, gateway: host.gatewayId });
+      const replicated = Boolean(host.replicas);
+      thread = new UplinkThread({ ...this.#options, clientId, gateway: host.gatewayId, replicated });
     } catch (error) {
       this.state = { state: 'refused', reason: /** @type {Error} */ (error).message };
       throw error;

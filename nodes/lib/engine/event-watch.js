@@ -161,8 +161,12 @@ class EventWatch {
    * @param {number} now
    * @returns {Fact[]}
    */
-  #logFacts({ log }, engine, subject, watched, now) {
+  #logFacts({ log, replicas }, engine, subject, watched, now) {
     if (!log) return [];
+    if (replicas?.state === 'degraded') {
+      const params = { reason: replicas.reason };
+      return [{ kind: 'log', engine, subject, key: 'diskAlone', severity: 'warning', params }];
+    }
     const { state, bytes = 0, limitBytes = 0, directory } = log.view();
     if (now >= watched.diskAt) {
       watched.diskAt = now + DISK_MS;

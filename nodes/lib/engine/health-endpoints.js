@@ -60,7 +60,7 @@ function answer(judge) {
 function healthOf({ host }) {
   if (!host || host.closing) {
     const nothing = { workers: [], uplinkThreads: [], logThread: -1, listeners: [], uplinks: [] };
-    return { ...nothing, isRunning: false, hasPlan: false, stranded: 0, log: null };
+    return { ...nothing, isRunning: false, hasPlan: false, stranded: 0, log: null, replicas: null };
   }
   const { members, log } = host;
   const links = [...host.uplinks.links.keys()];
@@ -73,6 +73,7 @@ function healthOf({ host }) {
     listeners: members.flatMap(({ accepts }) => accepts ?? []),
     stranded: members.filter(({ kind, uplink }) => kind === 'uplink' && !uplink).length,
     log: log && { state: log.state.state, trouble: log.trouble() },
+    replicas: host.replicas?.state ?? null,
     uplinks: links.map(({ state }) => state)
   };
 }

@@ -28,6 +28,7 @@ const parts = require('./modules');
 const { empty, reportLeft } = require('./ending');
 const { unsafeRecords, sum } = require('./drain');
 const { snapshotOf } = require('./figures/snapshot');
+const { Replicas } = require('./replicas');
 const { Upkeep } = require('./upkeep');
 const { ValueFile } = require('./value-file');
 
@@ -53,6 +54,7 @@ const MAX_DEVICES = 10000;
  * @property {'auto' | 'off'} fastPath
  * @property {EngineOptions & { maxPacketBytes: number }} engine
  * @property {import('./modules').StoreOptions | null} log null = no log
+ * @property {import('./replicas').ReplicaOptions | null} [replicas] with acknowledge 'replicated'
  * @property {string} directory of the log and of other persistent files
  * @property {string} [valueDirectory] of the file of last values; blank: there is none
  *
@@ -169,6 +171,8 @@ class EngineHost {
       releaseMemory: () => context.native.releaseMemory?.(),
       onFault
     });
+    /** Null unless only the clouds acknowledge. */
+    this.replicas = options.replicas ? this.#watchReplicas(options.replicas) : null;
     this.logins = new LoginDispatcher(this.engine, (fn) => this.upkeep.onBell(fn));
     const { valueDirectory = '' } = options;
     const warn = (/** @type {string} */ sentence) => context.warn(sentence);
@@ -185,6 +189,32 @@ class EngineHost {
       apply: () => this.#planner.deploy()
     });
     this.#isReplanning = false;
+  }
+
+  /** @param {import('./replicas').ReplicaOptions} options */
+  #watchReplicas(options) {
+    const { warn, info } = this.#context;
+    return new Replicas(options, {
+      missing: () => (this.plan ? this.#missingCloud() : 'the flows are starting'),
+      setDiskCounts: (counts) => this.engine.setDiskCounts(counts),
+      changed: (state, reason) =>
+        state === 'degraded'
+          ? warn(
+              `Records are acknowledged from the disk of this machine alone, because ${reason}. They are lost if the machine is lost before ` +
+                'the cloud has them.'
+            )
+          : info('Records are acknowledged only when the cloud has them, again.')
+    });
+  }
+
+  /** @returns {string} which cloud cannot acknowledge records now, '' = all can */
+  #missingCloud() {
+    if (this.members.some(({ kind, uplink }) => kind === 'uplink' && !uplink)) {
+      return 'an uplink node has no usable broker';
+    }
+    if (this.uplinks.tenants) return 'the gateways of tenants are on this machine';
+    const link = [...this.uplinks.links.keys()].find(({ state }) => state.state !== 'connected');
+    return link ? `${link.name || 'an uplink'} is ${link.state.state}` : '';
   }
 
   /**
@@ -297,6 +327,7 @@ class EngineHost {
    * @returns {string} why devices wait for acknowledgements although there is memory, '' = they do not wait
    */
   waitsFor(stats) {
+    if (this.replicas?.state === 'waiting') return 'the cloud is missing';
     const trouble = this.log?.trouble() ?? '';
     const isServed = this.members.every(({ kind, uplink }) => kind !== 'uplink' || uplink);
     const { allConnected, tenants } = this.uplinks;
@@ -339,6 +370,7 @@ class EngineHost {
     await this.uplinks.stop(UPLINK_STOP_MS);
     this.commands.close();
     this.upkeep.close();
+    this.replicas?.close();
     this.inbox.run();
     if (this.log) this.engine.saveSessions();
     await Promise.all([this.log?.stop(LOG_STOP_MS), stopWithin(this.#values, LOG_STOP_MS)]);

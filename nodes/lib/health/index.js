@@ -18,6 +18,7 @@ const { Heart } = require('./heartbeat');
  * @property {number} stranded uplink nodes without a usable broker
  * @property {{ state: string, trouble: string } | null} log trouble: why records are not written, '' while they are;
  *   null = the engine keeps no log
+ * @property {import('../engine/replicas').ReplicaState | null} replicas null = the clouds alone acknowledge nothing
  * @property {Uplink[]} uplinks
  *
  * @typedef {object} Uplink the sessions of one broker

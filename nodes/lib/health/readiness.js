@@ -9,7 +9,7 @@ const { check, verdict } = require('./verdict');
  * @typedef {import('./index').Check} Check
  */
 
-const NAMES = /** @type {const} */ (['flows', 'listeners', 'log', 'uplink']);
+const NAMES = /** @type {const} */ (['flows', 'listeners', 'log', 'replicas', 'uplink']);
 /** Worst first. */
 const ORDER = ['refused', 'disconnected', 'reconnecting', 'stalled', 'connecting', 'stopped', 'connected'];
 const STALLS =
@@ -31,6 +31,7 @@ function readiness(engines, excluded = []) {
     flows: flows(engines),
     listeners: listeners(running),
     log: log(running),
+    ...replicas(running),
     uplink: uplink(running)
   };
   return verdict(Object.fromEntries(Object.entries(checks).filter(([name]) => !excluded.includes(name))));
@@ -61,6 +62,20 @@ function log(engines) {
   const trouble = logs.find((each) => each.trouble)?.trouble ?? '';
   const reason = trouble ? `A log cannot be written: ${trouble}.` : opening ? 'A log is being opened.' : '';
   return check(reason, { state: trouble || (opening ? 'opening' : logs.length > 0 ? 'ready' : 'none') });
+}
+
+/** @param {EngineHealth[]} engines @returns {{ replicas?: Check }} none: no engine is 'replicated' */
+function replicas(engines) {
+  const states = engines.flatMap((engine) => engine.replicas ?? []);
+  if (states.length === 0) return {};
+  const worst = ['waiting', 'degraded'].find((state) => states.includes(/** @type {any} */ (state)));
+  const reason =
+    worst === 'waiting'
+      ? 'No record is acknowledged, because a cloud that must have it is missing.'
+      : worst
+        ? 'Records are acknowledged from the disk of this machine alone, because a cloud is missing.'
+        : '';
+  return { replicas: check(reason, { state: worst ?? 'replicated' }) };
 }
 
 /** @param {EngineHealth[]} engines @returns {Check} */

@@ -21,6 +21,7 @@ const HELD = /** @type {const} */ ([
   ],
   ['backlogRecords', 'backlog', 'Of these, the records that are not in memory.']
 ]);
+const REPLICA_STATES = ['replicated', 'waiting', 'degraded'];
 const LOG_STATES = ['opening', 'ready', 'full', 'failing', 'refused', 'stopped'];
 /** `timedOut` is not one of them: such a record is also delivered or refused. */
 const DELIVERY_ENDS = /** @type {const} */ (['delivered', 'refused', 'withheld']);
@@ -63,6 +64,10 @@ function addEngine(out, labels, stats) {
     .add(labels, stats.keptValues ?? 0);
   out.gauge('seganet_values_bytes', 'Memory in use for last values.').add(labels, stats.valueBytes ?? 0);
   addDeliveries(out, labels, stats);
+  if (stats.replicas) {
+    const state = out.gauge('seganet_replicas_state', 'Who acknowledges records: 1 for the current state.');
+    for (const each of REPLICA_STATES) state.add({ ...labels, state: each }, stats.replicas.state === each);
+  }
   addLog(out, labels, stats.log);
   addCommands(out, labels, stats.commands);
 }

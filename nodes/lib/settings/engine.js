@@ -69,11 +69,21 @@ const rows = /** @type {const} */ ({
   fastPath: { type: 'choice', values: ['auto', 'off'], default: 'auto' },
   acknowledge: {
     type: 'choice',
-    values: ['safe', 'stored', 'received'],
+    values: ['safe', 'stored', 'received', 'replicated'],
     default: 'safe',
     variable: 'SEGANET_ACKNOWLEDGE',
-    help: 'Acknowledge a record when it is on disk or in the cloud (safe), on disk (stored), or at once (received).'
+    help:
+      'Acknowledge a record when it is on disk or in the cloud (safe), on disk (stored), at once (received), or only when ' +
+      'the cloud has it (replicated).'
   },
+  replicasMissing: {
+    type: 'choice',
+    values: ['wait', 'degrade'],
+    default: 'wait',
+    variable: 'SEGANET_REPLICAS_MISSING',
+    help: 'replicated, while a cloud is away: devices wait for their acknowledgement, or the disk acknowledges (degrade).'
+  },
+  replicaTimeoutS: { type: 'integer', min: 1, max: 3600, default: 5, unit: 's' },
   logDir: {
     type: 'text',
     form: 'folder',

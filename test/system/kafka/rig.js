@@ -30,9 +30,18 @@ class Rig {
   /**
    * @param {object} cluster settings of the cluster node
    * @param {{ mode?: 'records' | 'envelope' | 'off', stage?: object, log?: boolean, batch?: object, tls?: any,
-   *   memoryMiB?: number }} [options]
+   *   memoryMiB?: number, replicated?: boolean }} [options]
    */
-  constructor(cluster, { mode = 'records', stage = {}, log = false, batch = {}, tls, memoryMiB = 64 } = {}) {
+  constructor(cluster, options = {}) {
+    const {
+      mode = 'records',
+      stage = {},
+      log = false,
+      batch = {},
+      tls,
+      memoryMiB = 64,
+      replicated = false
+    } = options;
     /** Results by ticket. @type {Map<number, number>} */
     this.completed = new Map();
     this.lastTicket = 0;
@@ -75,6 +84,7 @@ class Rig {
     this.thread = new UplinkThread({
       ...clusterOf({ reconnectMinMs: 100, reconnectMaxMs: 1000, ...cluster }, tls),
       gateway: 'gw1',
+      replicated,
       stateMs: 100
     });
     this.thread.on('state', (state) => this.states.push(state));

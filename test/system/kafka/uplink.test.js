@@ -43,6 +43,20 @@ describe('the kafka uplink', () => {
     return rig;
   }
 
+  test('replicated: a topic that two brokers need not have takes no record, and says why', async () => {
+    await createTopics(broker.address, [`${own}.normal`], 1);
+    const rig = start({ replicated: true });
+    rig.push('pump', '1');
+    await eventually(() => rig.problems.some(({ code }) => code === 'NOT_REPLICATED'), {
+      timeoutMs: 20000,
+      what: () => JSON.stringify(rig.problems)
+    });
+    const { reason } = rig.problems.find(({ code }) => code === 'NOT_REPLICATED');
+    expect(reason).toMatch(/does not provide it: it has 1 replica: give it 2 or more\. The records wait\./);
+    rig.complete();
+    expect(rig.completed.size).toBe(0);
+  });
+
   test('writes each record with the key, the partition and the headers that are documented', async () => {
     await createTopics(broker.address, [`${own}.normal`, `${own}.critical`], 5);
     const rig = start();

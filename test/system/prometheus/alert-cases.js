@@ -10,6 +10,8 @@ const dropped = (/** @type {string} */ reason, /** @type {string} */ values) =>
   `seganet_records_dropped_total{${engine},class="3",reason="${reason}"} ${values}`;
 const logState = (/** @type {string} */ state, values = '1x30') =>
   `seganet_log_state{${engine},state="${state}"} ${values}`;
+const replicas = (/** @type {string} */ state, values = '1x30') =>
+  `seganet_replicas_state{${engine},state="${state}"} ${values}`;
 const logBytes = (/** @type {number} */ bytes) => [
   `seganet_log_bytes{${engine}} ${bytes}x30`,
   `seganet_log_limit_bytes{${engine}} 1000x30`
@@ -102,6 +104,10 @@ const CASES = {
   SeganetLogNotWritable: {
     fires: ['full', 'failing', 'refused'].map((state) => [logState(state)]),
     quiet: [[logState('ready'), logState('full', '0x30')], [logState('opening')]]
+  },
+  SeganetReplicasMissing: {
+    fires: ['waiting', 'degraded'].map((state) => [replicas(state)]),
+    quiet: [[replicas('replicated'), replicas('waiting', '0x30')], [replicas('waiting', '0x19 1x1')]]
   },
   SeganetClockNotSynchronized: {
     fires: [[synchronized('0x30')]],

@@ -28,6 +28,9 @@ const uplink = (...states) => ({
 describe('readiness', () => {
   test('is ok when all is well, also without a log, an uplink and a listener', () => {
     expect(readiness([engine()])).toMatchObject({ ok: true, reason: '' });
+    expect(readiness([engine({ replicas: 'replicated' }), engine()]).checks.replicas).toMatchObject({
+      ok: true
+    });
     const bare = engine({ log: null, uplinks: [], listeners: [] });
     expect(readiness([bare])).toMatchObject({
       ok: true,
@@ -50,6 +53,16 @@ describe('readiness', () => {
       'A log cannot be written: disk full.'
     ],
     [[engine({ log: { state: 'opening', trouble: '' } })], 'log', 'A log is being opened.'],
+    [
+      [engine({ replicas: 'degraded' }), engine({ replicas: 'waiting' })],
+      'replicas',
+      'No record is acknowledged, because a cloud that must have it is missing.'
+    ],
+    [
+      [engine({ replicas: 'degraded' }), engine({ replicas: 'replicated' })],
+      'replicas',
+      'Records are acknowledged from the disk of this machine alone, because a cloud is missing.'
+    ],
     [[engine({ stranded: 1 })], 'uplink', 'An uplink node has no usable broker: see its status.'],
     [
       [engine({ uplinks: [uplink('connected', 'disconnected')] })],
@@ -98,7 +111,7 @@ describe('readiness', () => {
 
   test.each(['', 'Log', 'nothing', '__proto__'])('refuses to leave out %j', (name) => {
     expect(() => readiness([engine()], [name])).toThrow(
-      /^exclude must name checks: flows, listeners, log, uplink\.$/
+      /^exclude must name checks: flows, listeners, log, replicas, uplink\.$/
     );
   });
 });

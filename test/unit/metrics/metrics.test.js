@@ -208,7 +208,8 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
     members: [{ operator: { figures: () => ({ rows: [one], leftOut: 2 }) } }]
   });
   const tenants = { counts: { asleep: 2 }, keeperProblem: '', totals: {}, tenants: rows };
-  const engines = [engine({ stats: stats({ filters, uplinks, sources, desk, tenants }), host })];
+  const replicas = { state: 'waiting', reason: 'b is disconnected' };
+  const engines = [engine({ stats: stats({ filters, uplinks, sources, desk, tenants, replicas }), host })];
   const additions = [
     {
       process: (out) => void [addSeries(out, series), addDirectory(out, directory), addOverlay(out, overlay)]

@@ -13,7 +13,8 @@
  * @param {EngineHost} host
  * @param {number} unclaimed messages without a node
  * @returns {EngineStats & { workers: object[], uplinks: object[],
- *   tenants: ReturnType<import('../../tenants/front/tenants-link').TenantsLink['view']> | null, log: object | null, commands: object,
+ *   tenants: ReturnType<import('../../tenants/front/tenants-link').TenantsLink['view']> | null, log: object | null,
+ *   replicas: { state: import('../replicas').ReplicaState, reason: string } | null, commands: object,
  *   fronts: object[], sources: SourceFigures[], deliveries: object,
  *   filters: { nodeId: string, filtered: number }[], waiting: number,
  *   unclaimed: number }}
@@ -28,6 +29,7 @@ function snapshotOf(host, unclaimed) {
     uplinks: uplinks.view(),
     tenants: uplinks.tenants?.view() ?? null,
     log: host.log?.view() ?? null,
+    replicas: host.replicas?.view() ?? null,
     commands: host.commands.view(),
     fronts: members.flatMap(({ id, tlsState }) => (tlsState ? [{ nodeId: id, ...tlsState }] : [])),
     sources: members.flatMap(({ id, node, protocol, figures }) =>

@@ -31,7 +31,8 @@ const { checkReconnect } = require('../../settings/uplink-options');
 /**
  * Options of the thread of the uplinks.
  * @typedef {ClusterOptions & {gateway: string, window: number, requestBytes: number, compression: string,
- *   backlogRate: number, backlogShare: number, stateMs?: number, nativePath?: string}} KafkaOptions
+ *   backlogRate: number, backlogShare: number, replicated?: boolean, stateMs?: number,
+ *   nativePath?: string}} KafkaOptions
  */
 
 /**
@@ -147,7 +148,7 @@ function checkTls(tls) {
  * @throws {TypeError} with a sentence
  */
 function checkOptions(options, defaultNative) {
-  const { gateway, stateMs = 1000, nativePath = defaultNative } = options;
+  const { gateway, stateMs = 1000, nativePath = defaultNative, replicated = false } = options;
   const bad = badCharacter(gateway);
   if (bad) throw new TypeError(`The gateway id '${gateway}' ${bad}.`);
   const clientId = (options.clientId || gateway).replace(/\s/g, '_');
@@ -156,6 +157,7 @@ function checkOptions(options, defaultNative) {
     clientId,
     groups: GROUPS,
     clientIds: clientIdsOf(clientId, GROUPS.length),
+    replicated,
     stateMs,
     nativePath
   };

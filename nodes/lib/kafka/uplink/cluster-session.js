@@ -3,6 +3,7 @@
 const { Backoff } = require('../../base/backoff');
 const { accessSentence, meaningOf } = require('./errors');
 const { Leaders } = require('./leaders');
+const { checkReplicas } = require('./replica-check');
 
 /** @typedef {import('./errors').Meaning} Meaning */
 /** @typedef {InstanceType<typeof import('./produce-api').ProduceApi>} Api */
@@ -21,7 +22,7 @@ const METADATA_MS = 60000;
 /**
  * @typedef {object} SessionParts
  * @property {Pick<import('../settings/kafka-options').ClusterOptions, 'connectTimeoutMs' | 'ackTimeoutMs' |
- *   'reconnectMinMs' | 'reconnectMaxMs'>} options
+ *   'reconnectMinMs' | 'reconnectMaxMs'> & { replicated?: boolean }} options
  * @property {() => { producer: any, api: Api }} open makes a producer; throws an Error with a sentence
  * @property {() => void} onState
  * @property {() => void} onConnected
@@ -91,9 +92,33 @@ class ClusterSession {
           callback
         ),
       (error, metadata) => {
-        if (!error) this.leaders.learn(metadata);
-        done(error, error ? 0 : (metadata.topics.get(topic)?.partitionsCount ?? 0));
+        if (error) return done(error, 0);
+        this.leaders.learn(metadata);
+        const { partitionsCount: count = 0, partitions } = metadata.topics.get(topic) ?? {};
+        if (count === 0 || !this.parts.options.replicated) return done(null, count);
+        this.#checkReplicas(topic, partitions, metadata, (failure) => done(failure, failure ? 0 : count));
       }
+    );
+  }
+
+  /**
+   * @param {string} topic
+   * @param {{ leader: number, replicas: number[] }[]} partitions
+   * @param {any} metadata
+   * @param {(error: unknown) => void} done
+   */
+  #checkReplicas(topic, partitions, { brokers }, done) {
+    const broker = brokers.get(partitions[0].leader) ?? [...brokers.values()][0];
+    this.#call(
+      (producer, callback) =>
+        producer.connections.get(broker, (/** @type {unknown} */ error, /** @type {any} */ connection) => {
+          if (error) callback(error, undefined);
+          else
+            checkReplicas(this.api.client, connection, topic, partitions, (failure) =>
+              callback(failure, undefined)
+            );
+        }),
+      done
     );
   }
 

@@ -18,6 +18,7 @@
 const KINDS = {
   UNKNOWN_TOPIC_OR_PARTITION: 'topic',
   TOPIC_AUTHORIZATION_FAILED: 'topic',
+  NOT_REPLICATED: 'topic', // the gateway's own: replica-check.js
   INVALID_TOPIC_EXCEPTION: 'name',
   MESSAGE_TOO_LARGE: 'size',
   RECORD_LIST_TOO_LARGE: 'size',
@@ -82,7 +83,9 @@ function meaningOf(error) {
  * @param {string} topic
  * @param {Meaning} meaning of the kind 'topic'
  */
-function topicSentence(topic, { code }) {
+function topicSentence(topic, { code, detail }) {
+  if (code === 'NOT_REPLICATED')
+    return `Two brokers must have each record (Acknowledge: replicated), but the topic "${topic}" does not provide it: ${detail}. The records wait.`;
   return code === 'TOPIC_AUTHORIZATION_FAILED'
     ? `The cluster does not allow this gateway to write to the topic "${topic}". Allow it (ACL Write and Describe); the records wait.`
     : `The topic "${topic}" does not exist in the cluster. Create it, or choose another topic in the kafka uplink node; the records wait.`;

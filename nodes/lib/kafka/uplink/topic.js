@@ -13,6 +13,7 @@ const RETRY_MAX_MS = 5000;
 /** A topic whose name depends on the record is given up after this time: one device must not stop the others. */
 const GIVE_UP_MS = 60000;
 const FORBIDDEN = 'TOPIC_AUTHORIZATION_FAILED';
+const NOT_REPLICATED = 'NOT_REPLICATED';
 /** Kafka's UNKNOWN_TOPIC_OR_PARTITION. */
 const UNKNOWN = 3;
 
@@ -130,7 +131,8 @@ class Topic {
       }
       // A missing permission is the operator's error, so its records wait. If other topics take records meanwhile, only
       // names that devices chose are forbidden.
-      const isHeld = meaning.code === FORBIDDEN && parts.tookAt() <= this.troubledAt;
+      const isHeld =
+        meaning.code === NOT_REPLICATED || (meaning.code === FORBIDDEN && parts.tookAt() <= this.troubledAt);
       const mayGiveUp = this.isOfRecord && !isHeld;
       if (mayGiveUp && parts.now() - this.troubledAt >= (parts.giveUpMs ?? GIVE_UP_MS)) this.#giveUp(meaning);
     }
