@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "binding/desk/forward_options_reader.h"
+#include "binding/desk/path_prefix.h"
 #include "binding/desk/post_options_reader.h"
 #include "binding/node/args.h"
 
@@ -12,7 +13,6 @@ namespace seganet::binding {
 namespace {
 
 constexpr uint32_t kMaxPrefixes = 64;
-constexpr size_t kMaxPrefixBytes = 256;
 constexpr uint32_t kMaxKnownOptions = 64;
 
 bool ReadPrefixes(Napi::Env env, Napi::Value value, coap::StreamOptions* stream) {

@@ -1,5 +1,6 @@
 #include "binding/desk/forward_options_reader.h"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -12,7 +13,6 @@ namespace {
 
 constexpr uint32_t kMaxOptions = 64;
 constexpr size_t kMaxTimes = 64;
-constexpr uint16_t kMaxNumber = 65'535;
 
 // Calls read(element) for each element of an array. Returns false after it has thrown.
 template <typename Read>
@@ -35,7 +35,7 @@ bool ReadOptionRule(Napi::Env env, Napi::Value value, ForwardOptions* forward) {
   }
   const auto row = value.As<Napi::Array>();
   ForwardedOption rule;
-  if (!ReadInt<uint16_t>(env, row.Get(0u), "the number in forward.options", 1, kMaxNumber,
+  if (!ReadInt<uint16_t>(env, row.Get(0u), "the number in forward.options", 1, UINT16_MAX,
                          &rule.number) ||
       !ReadInt<size_t>(env, row.Get(1u), "the least bytes in forward.options", 0,
                        coap::kMaxOptionBytes, &rule.least_bytes) ||
@@ -57,7 +57,7 @@ bool ReadFormat(Napi::Env env, Napi::Value value, ForwardOptions* forward) {
   ForwardFormat format;
   const auto read = [env, object](const char* name, uint16_t least, uint16_t* number) {
     const Napi::Value member = object.Get(name);
-    return !member.IsEmpty() && ReadInt<uint16_t>(env, member, name, least, kMaxNumber, number);
+    return !member.IsEmpty() && ReadInt<uint16_t>(env, member, name, least, UINT16_MAX, number);
   };
   if (!read("value", 0, &format.value) || !read("alias", 0, &format.alias) ||
       !read("acceptOption", 1, &format.accept_option) ||
@@ -88,7 +88,7 @@ bool ReadForwardOptions(Napi::Env env, Napi::Value value,
   };
   const auto take_number = [env, &read](Napi::Value element) {
     uint16_t number = 0;
-    if (!ReadInt<uint16_t>(env, element, "a number in forward.answerOptions", 1, kMaxNumber,
+    if (!ReadInt<uint16_t>(env, element, "a number in forward.answerOptions", 1, UINT16_MAX,
                            &number)) {
       return false;
     }

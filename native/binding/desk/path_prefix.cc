@@ -5,11 +5,6 @@
 #include "binding/node/args.h"
 
 namespace seganet::binding {
-namespace {
-
-constexpr size_t kMaxPrefixBytes = 256;
-
-}  // namespace
 
 bool ReadPathPrefix(Napi::Env env, Napi::Value value, const std::string& name,
                     std::vector<std::string>* segments) {

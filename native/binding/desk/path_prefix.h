@@ -4,10 +4,13 @@
 
 #include <napi.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace seganet::binding {
+
+inline constexpr size_t kMaxPrefixBytes = 256;
 
 // Reads segments separated by '/': 1 to 256 bytes, and no empty segment. Returns false after it has
 // thrown a TypeError that begins with `name`.

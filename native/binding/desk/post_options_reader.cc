@@ -1,5 +1,6 @@
 #include "binding/desk/post_options_reader.h"
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +12,6 @@ namespace seganet::binding {
 namespace {
 
 constexpr uint32_t kMaxNumbers = 64;
-constexpr uint16_t kMaxNumber = 65'535;
 
 bool ReadNumbers(Napi::Env env, Napi::Value value, const std::string& name,
                  std::vector<uint16_t>* numbers) {
@@ -24,7 +24,7 @@ bool ReadNumbers(Napi::Env env, Napi::Value value, const std::string& name,
     uint16_t number = 0;
     const Napi::Value element = list.Get(i);
     if (element.IsEmpty() ||
-        !ReadInt<uint16_t>(env, element, name.c_str(), 0, kMaxNumber, &number)) {
+        !ReadInt<uint16_t>(env, element, name.c_str(), 0, UINT16_MAX, &number)) {
       return false;
     }
     numbers->push_back(number);

@@ -20,22 +20,22 @@
 namespace seganet::binding {
 namespace {
 
-constexpr int kUnknown = -1;
+constexpr int kNoFigure = -1;
 
 struct Figures {
-  int priority = kUnknown;
-  int dscp = kUnknown;
-  double rtt_us = kUnknown;
-  double unsent_bytes = kUnknown;
-  double unacked_bytes = kUnknown;
-  double bytes_acked = kUnknown;
-  double retransmits = kUnknown;
+  int priority = kNoFigure;
+  int dscp = kNoFigure;
+  double rtt_us = kNoFigure;
+  double unsent_bytes = kNoFigure;
+  double unacked_bytes = kNoFigure;
+  double bytes_acked = kNoFigure;
+  double retransmits = kNoFigure;
 };
 
 int GetInt(int fd, int level, int number) {
   int value = 0;
   socklen_t length = sizeof(value);
-  return getsockopt(fd, level, number, &value, &length) == 0 ? value : kUnknown;
+  return getsockopt(fd, level, number, &value, &length) == 0 ? value : kNoFigure;
 }
 
 // Returns false if the address is unknown.
@@ -56,10 +56,10 @@ std::string LocalAddress(const sockaddr_storage& local) {
 }
 
 int ReadDscp(int fd, const sockaddr_storage& local) {
-  int octet = kUnknown;
+  int octet = kNoFigure;
   if (local.ss_family == AF_INET) octet = GetInt(fd, IPPROTO_IP, IP_TOS);
   if (local.ss_family == AF_INET6) octet = GetInt(fd, IPPROTO_IPV6, IPV6_TCLASS);
-  return octet < 0 ? kUnknown : octet >> 2;
+  return octet < 0 ? kNoFigure : octet >> 2;
 }
 
 #ifdef __linux__
@@ -89,7 +89,7 @@ Napi::Value SocketInfo(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   int fd = -1;
   if (!ReadInt(env, info[0], "fd", 0, INT_MAX, &fd)) return env.Undefined();
-  if (GetInt(fd, SOL_SOCKET, SO_TYPE) == kUnknown) {
+  if (GetInt(fd, SOL_SOCKET, SO_TYPE) == kNoFigure) {
     Throw(env, Status::System("cannot inspect descriptor " + std::to_string(fd), errno));
     return env.Undefined();
   }

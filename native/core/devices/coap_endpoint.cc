@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/bytes.h"
 #include "core/devices/coap_address.h"
 #include "core/devices/coap_convert.h"
 #include "core/loop/poll_handle.h"
@@ -13,12 +14,6 @@ namespace {
 
 // Batches per wake-up: a flood leaves time for the worker's connections and receipts.
 constexpr int kBatchesPerTurn = 8;
-
-std::string_view Text(std::span<const uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle); }
 
 }  // namespace
 
@@ -76,7 +71,7 @@ void CoapEndpoint::Deliver(const coap::Peer& peer, std::string_view device,
                            std::span<const uint8_t> datagram, bool multicast) {
   const uint32_t owner = WorkerFor(server_.Read(datagram, PartFor(device)));
   if (owner == options_.worker || multicast) return OnRead(peer, device, multicast);
-  crossing_[owner].Add(CrossedDatagrams::Kind::kArrived, peer, device, Text(datagram));
+  crossing_[owner].Add(CrossedDatagrams::Kind::kArrived, peer, device, TextOf(datagram));
 }
 
 // Returns the part of the devices that a session with this proven id may name; empty = that of the

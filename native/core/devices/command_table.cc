@@ -5,7 +5,7 @@
 namespace seganet {
 namespace {
 
-CommandEnd EndOf(CommandStart start) {
+CommandEnd EndAfter(CommandStart start) {
   switch (start) {
     case CommandStart::kSent:
     case CommandStart::kDone:
@@ -31,7 +31,7 @@ void CommandTable::Start(const Command& command) {
                                deadlines_.emplace(command.deadline_us, id)});
   by_device_[command.connection()].push_back(id);
   const CommandStart start = Carry(id, command);
-  if (start != CommandStart::kSent) End(id, EndOf(start));
+  if (start != CommandStart::kSent) End(id, EndAfter(start));
 }
 
 // Several carriers may know a device, for example over TCP and over UDP. A carrier where the device

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/bytes.h"
 #include "core/base/clock.h"
 #include "core/record/class_name.h"
 #include "core/record/record.h"
@@ -13,10 +14,6 @@ namespace {
 
 // Bytes of records that a subscriber gets before its other packets have their turn.
 constexpr size_t kRecordsPerTurn = 16'384;
-
-std::string_view Text(std::span<const uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 uint8_t FlagsOf(uint8_t qos, bool retain) {
   return static_cast<uint8_t>((qos > 0 ? kFlagQos1 : 0) | (retain ? kFlagRetain : 0));
@@ -177,7 +174,7 @@ void MqttAgentSession::TakeRecords() {
 void MqttAgentSession::OnPublish(const mqtt::Publish& publish) {
   IncomingRecord record;
   record.topic = publish.topic;
-  record.payload = Text(publish.payload);
+  record.payload = TextOf(publish.payload);
   std::string trace;
   record.trace = TraceOf(publish.properties, &trace);
   record.flags = FlagsOf(publish.qos, publish.retain);
@@ -325,7 +322,7 @@ WillRecord MqttAgentSession::RecordOf(const mqtt::Will& will) const {
   record.device = owner_->device_id();
   record.stage = owner_->stage();
   record.topic = will.topic;
-  record.payload = Text(will.payload);
+  record.payload = TextOf(will.payload);
   record.flags = FlagsOf(will.qos, will.retain);
   record.record_class = ClassSaid(will.properties);
   return record;

@@ -1,5 +1,6 @@
 #include "core/dtls/client_hello.h"
 
+#include "core/base/bytes.h"
 #include "core/base/keyed_hash.h"
 
 namespace seganet {
@@ -43,10 +44,6 @@ class Fields {
 
 void AppendNumber(std::string* to, size_t number, size_t size) {
   for (size_t i = size; i-- > 0;) to->push_back(static_cast<char>(number >> (8 * i)));
-}
-
-std::string_view TextOf(std::span<const uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 // Returns the bytes from the begin of `first` to the end of `last`, two views of the same buffer.

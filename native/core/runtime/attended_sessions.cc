@@ -14,11 +14,6 @@ namespace {
 // Time after which a session that was busy is tried again.
 constexpr uint64_t kBusyMs = 1;
 
-template <typename T>
-uv_handle_t* Handle(T* handle) {
-  return reinterpret_cast<uv_handle_t*>(handle);
-}
-
 }  // namespace
 
 // Deleted when both handles are closed.

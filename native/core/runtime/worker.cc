@@ -8,14 +8,13 @@
 
 #include "core/devices/coap_agent_session.h"
 #include "core/devices/mqtt_agent_session.h"
+#include "core/loop/poll_handle.h"
 
 namespace seganet {
 namespace {
 
 constexpr size_t kReadBufferBytes = 16'384;
 constexpr size_t kModeratedDevices = 32;
-
-uv_handle_t* Handle(auto* handle) { return reinterpret_cast<uv_handle_t*>(handle); }
 
 }  // namespace
 

@@ -1,16 +1,9 @@
 #include "core/protocol/coap/message.h"
 
+#include "core/base/bytes.h"
 #include "core/protocol/coap/option_reader.h"
 
 namespace seganet::coap {
-namespace {
-
-std::string_view Text(std::span<const uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-}  // namespace
-
 bool ParseBody(std::span<const uint8_t> body, Message* message) {
   OptionReader reader(body);
   for (;;) {
@@ -24,7 +17,7 @@ bool ParseBody(std::span<const uint8_t> body, Message* message) {
         return true;
       case OptionReader::Step::kPayload:
         message->options = body.first(end);
-        message->payload = Text(reader.payload());
+        message->payload = TextOf(reader.payload());
         return !message->payload.empty();  // RFC 7252 3: a marker without payload is an error
       default:
         return false;
@@ -42,7 +35,7 @@ ParseStatus ParseDatagram(std::span<const uint8_t> bytes, Message* message) {
   if (message->code == kEmpty && bytes.size() != 4) return ParseStatus::kMalformed;
   if (token > kMaxTokenBytes || bytes.size() - 4 < token) return ParseStatus::kMalformed;
   if (message->code == kEmpty && token != 0) return ParseStatus::kMalformed;
-  message->token = Text(bytes.subspan(4, token));
+  message->token = TextOf(bytes.subspan(4, token));
   return ParseBody(bytes.subspan(4 + token), message) ? ParseStatus::kOk : ParseStatus::kMalformed;
 }
 
@@ -65,7 +58,7 @@ StreamFrame DecodeFrame(std::span<const uint8_t> bytes) {
   frame.total = frame.header + length;
   if (bytes.size() < frame.header) return frame;
   frame.code = bytes[1 + extra];
-  frame.token = Text(bytes.subspan(2 + extra, token));
+  frame.token = TextOf(bytes.subspan(2 + extra, token));
   frame.status = StreamFrame::Status::kOk;
   return frame;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/bytes.h"
 #include "core/base/require.h"
 #include "core/protocol/mqtt/content_hash.h"
 #include "core/protocol/mqtt/encode.h"
@@ -12,10 +13,6 @@ namespace seganet::mqtt {
 namespace {
 
 constexpr char kSubscribeFailure = static_cast<char>(0x80);
-
-std::string_view Text(std::span<const uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 }  // namespace
 
@@ -65,7 +62,7 @@ Fault ServerSession::OnPublishPacket(uint8_t flags, std::span<const uint8_t> bod
                                          limits_.max_alias_bytes, &publish.topic);
       if (bad) return bad;
     }
-    if (publish.payload_utf8() && !ValidUtf8Payload(Text(publish.payload))) {
+    if (publish.payload_utf8() && !ValidUtf8Payload(TextOf(publish.payload))) {
       refusal = reason::kPayloadFormatInvalid;
     }
   }
@@ -93,7 +90,7 @@ Fault ServerSession::OnPublishToAnswer(Publish* publish, uint8_t refusal) {
   if (publish->qos == 2) {
     uint32_t hash = 0;
     if (state_.expiry_s != 0) {
-      hash = std::max(1u, ContentHash(publish->topic, Text(publish->payload)));
+      hash = std::max(1u, ContentHash(publish->topic, TextOf(publish->payload)));
       state_.incoming.Check(publish->packet_id, hash);
     }
     const Incoming::State state = state_.incoming.Find(publish->packet_id);
