@@ -10,11 +10,13 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { makeAddon, upToDate } = require('./compile');
 const { localToolchain } = require('./compiler');
-const { units } = require('./sources');
+const { joinedUnits } = require('./joined');
 const target = require('./target');
 
 const RELEASE = path.join(__dirname, 'build', 'Release');
 const ADDON = path.join(RELEASE, 'seganet.node');
+/** Sources in a unit: the more, the longer takes a build after one of them has changed, and the more memory. */
+const MOST_JOINED = 8;
 const PREBUILDS = path.join(__dirname, 'prebuilds');
 const force = process.argv.includes('--force');
 
@@ -27,7 +29,7 @@ async function build() {
   await makeAddon({
     toolchain: localToolchain(),
     cwd: __dirname,
-    units: units().map((source) => ({ source, name: source.replace(/\.cc$/, '') })),
+    units: joinedUnits(path.join(RELEASE, 'joined'), __dirname, MOST_JOINED),
     folder: RELEASE,
     addon: ADDON,
     force

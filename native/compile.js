@@ -12,7 +12,6 @@ const { allFiles } = require('./sources');
  * @typedef {object} Unit
  * @property {string} source relative to the folder where the compiler runs
  * @property {string} name of the object, without `.o`
- * @property {Unit[]} [parts] of a unit that includes others: they are compiled alone if this one does not compile
  *
  * @typedef {object} Job
  * @property {import('./compiler').Toolchain} toolchain
@@ -24,11 +23,11 @@ const { allFiles } = require('./sources');
  */
 
 /** Memory that the largest unit needs to compile. */
-const COMPILER_BYTES = 400 * 2 ** 20;
+const COMPILER_BYTES = 550 * 2 ** 20;
 /** Between two lines that tell how far the build is, ms. */
 const PROGRESS_MS = 15_000;
-const OWN_FILES = ['build.js', 'compile.js', 'compiler.js', 'sources.js', 'prebuild/targets.js'].concat(
-  ['exports.map', 'toolchain.js', 'wheels.js'].map((name) => `prebuild/${name}`)
+const OWN_FILES = ['build.js', 'compile.js', 'compiler.js', 'joined.js', 'sources.js'].concat(
+  ['exports.map', 'targets.js', 'toolchain.js', 'wheels.js'].map((name) => `prebuild/${name}`)
 );
 
 /** @param {string} file @returns {number} when it changed last, ms; 0: it does not exist */
@@ -93,27 +92,24 @@ function run([command, ...args], cwd) {
 /**
  * @param {Job} job
  * @param {Unit} unit
- * @returns {Promise<string[]>} its object, or those of its parts
+ * @returns {Promise<string>} its object
  */
 async function compileUnit(job, unit) {
   const object = path.join(job.folder, 'objects', `${unit.name}.o`);
-  if (objectUpToDate(object, job.cwd)) return [object];
+  if (objectUpToDate(object, job.cwd)) return object;
   fs.mkdirSync(path.dirname(object), { recursive: true });
   try {
     await run([...job.toolchain.compile, unit.source, '-o', object], job.cwd);
-    return [object];
   } catch (error) {
     fs.rmSync(object, { force: true });
-    if (!unit.parts) throw error;
-    const objects = [];
-    for (const part of unit.parts) objects.push(...(await compileUnit(job, part)));
-    return objects;
+    throw error;
   }
+  return object;
 }
 
 /** @param {Job} job @returns {Promise<string[]>} objects to link */
 async function compileUnits(job) {
-  /** @type {string[][]} */
+  /** @type {string[]} */
   const objects = [];
   const queue = job.units.map((unit, index) => ({ unit, index }));
   const report = setInterval(
@@ -133,7 +129,7 @@ async function compileUnits(job) {
   const ends = await Promise.allSettled(Array.from({ length: parallelJobs() }, compileNext));
   clearInterval(report);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
-  return objects.flat();
+  return objects;
 }
 
 /**

@@ -20,7 +20,7 @@ function filesIn(folder) {
 /** @returns {string[]} every file with C++ code of the addon, relative to this folder */
 const allFiles = () => FOLDERS.flatMap(filesIn);
 
-/** @returns {string[]} those that are compiled on their own */
-const units = () => allFiles().filter((name) => name.endsWith('.cc'));
+/** @returns {string[]} those that are compiled, the others being headers */
+const sources = () => allFiles().filter((name) => name.endsWith('.cc'));
 
-module.exports = { allFiles, units };
+module.exports = { allFiles, sources };

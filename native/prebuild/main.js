@@ -10,7 +10,7 @@ const path = require('node:path');
 const { parseArgs } = require('node:util');
 const { makeAddon, upToDate } = require('../compile');
 const { makePackages } = require('../overlay/build');
-const { joinedUnits } = require('./joined');
+const { joinedUnits } = require('../joined');
 const { crossToolchain, ROOT } = require('./toolchain');
 const { fetchNode } = require('./wheels');
 const { TARGETS } = require('./targets');
@@ -51,7 +51,7 @@ async function make(target) {
     await makeAddon({
       toolchain: crossToolchain(target),
       cwd: ROOT,
-      units: joinedUnits(path.join(BUILD, 'joined')),
+      units: joinedUnits(path.join(BUILD, 'joined'), ROOT),
       folder: path.join(BUILD, target),
       addon: made(target)
     });

@@ -9,7 +9,7 @@ const { needs } = require('../../bench/harness/tools');
 
 const { test } = needs('c++');
 const root = path.join(__dirname, '..', '..');
-const SCRIPTS = ['build.js', 'compile.js', 'compiler.js', 'sources.js', 'target.js'];
+const SCRIPTS = ['build.js', 'compile.js', 'compiler.js', 'joined.js', 'sources.js', 'target.js'];
 const HEADER = 'core/answer.h';
 const FILES = {
   [HEADER]: 'inline int Answer() { return 41; }\n',
@@ -25,7 +25,10 @@ static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   return exports;
 }
 NODE_API_MODULE(small, Init)
-`
+`,
+  ...Object.fromEntries(
+    Array.from({ length: 9 }, (_, i) => [`core/many/${i}.cc`, `int Many${i}() { return ${i}; }\n`])
+  )
 };
 
 /** @type {string} */
@@ -34,7 +37,7 @@ beforeEach(() => {
   // A space in the path, as in many home folders.
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet build-'));
   fs.symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'));
-  for (const part of ['native/core', 'native/binding'])
+  for (const part of ['native/core/many', 'native/binding'])
     fs.mkdirSync(path.join(folder, part), { recursive: true });
   for (const name of SCRIPTS) fs.copyFileSync(path.join(root, 'native', name), inNative(name));
   for (const [name, text] of Object.entries(FILES)) fs.writeFileSync(inNative(name), text);
@@ -65,17 +68,26 @@ test('compiles, then only what changed', () => {
   expect(loaded()).toEqual({ answer: 42, uv: process.versions.uv });
   expect(build().stdout).toBe('native engine: up to date\n');
 
-  const before = { addon: compiledAt('binding/addon'), plain: compiledAt('core/plain') };
+  // The nine files of a folder are in two units.
+  const units = ['binding', 'core', 'core-many', 'core-many-2'];
+  expect(fs.readdirSync(inNative('build/Release/objects')).sort()).toEqual(
+    units.flatMap((unit) => [`${unit}.d`, `${unit}.o`])
+  );
+  const before = { addon: compiledAt('binding'), plain: compiledAt('core'), many: compiledAt('core-many-2') };
   fs.writeFileSync(inNative(HEADER), 'inline int Answer() { return 6; }\n');
   expect(build().status).toBe(0);
   expect(loaded().answer).toBe(7);
-  expect(compiledAt('core/plain')).toBe(before.plain);
-  expect(compiledAt('binding/addon')).toBeGreaterThan(before.addon);
+  expect(compiledAt('core')).toBe(before.plain);
+  expect(compiledAt('binding')).toBeGreaterThan(before.addon);
+  fs.appendFileSync(inNative('core/many/0.cc'), '\n');
+  expect(build().status).toBe(0);
+  expect(compiledAt('core-many')).toBeGreaterThan(compiledAt('binding'));
+  expect(compiledAt('core-many-2')).toBe(before.many);
   // Objects of other flags are not mixed with these.
   expect(build([], { CXXFLAGS: '-DOTHER' }).stdout).toBe('native engine: up to date\n');
   fs.appendFileSync(inNative(HEADER), '\n');
   expect(build([], { CXXFLAGS: '-DOTHER' }).status).toBe(0);
-  expect(compiledAt('core/plain')).toBeGreaterThan(before.plain);
+  expect(compiledAt('core')).toBeGreaterThan(before.plain);
 }, 120000);
 
 test('shows the error of the compiler, and leaves the addon alone', () => {
