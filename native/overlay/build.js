@@ -12,8 +12,6 @@ const OUT = path.join(ROOT, 'native', 'out', 'overlay');
 const PROGRAM = path.join(OUT, 'seganet-overlay');
 const MIB = 1 << 20;
 
-const FLAGS = ['-trimpath', '-buildvcs=false'];
-
 /** Platforms of the packages: as in Node.js and in Go. */
 const PLATFORMS = [
   { os: 'linux', cpu: 'x64', arch: 'amd64' },
@@ -44,8 +42,8 @@ SEGANET_GO names the command of Go if it is not the one in PATH.
 
 /** @param {string} file @param {{ os: string, arch: string }} [platform] of Go; default: this machine */
 function build(file, platform) {
-  const flags = [...FLAGS, `-ldflags=-s -w -X seganet.internal/overlay/internal/version.released=${version}`];
-  runGo(['build', ...flags, '-o', file, '.'], platform ? { GOOS: platform.os, GOARCH: platform.arch } : {});
+  const flags = `-ldflags=-s -w -X seganet.internal/overlay/internal/version.released=${version}`;
+  runGo(['build', flags, '-o', file, '.'], platform ? { GOOS: platform.os, GOARCH: platform.arch } : {});
   process.stdout.write(`${path.relative(ROOT, file)}: ${(fs.statSync(file).size / MIB).toFixed(1)} MiB\n`);
 }
 
@@ -126,4 +124,4 @@ if (require.main === module) {
   });
 }
 
-module.exports = { FLAGS, PLATFORMS, PROGRAM, makePackages };
+module.exports = { PLATFORMS, PROGRAM, makePackages };

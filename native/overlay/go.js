@@ -7,6 +7,8 @@ const { spawnSync } = require('node:child_process');
 
 const FOLDER = __dirname;
 const MAX_OUTPUT = 16 << 20;
+/** Of everything: what one command compiles, the others find in Go's cache only if these are the same. */
+const FLAGS = '-trimpath -buildvcs=false';
 const CANDIDATES = ['go', '/usr/local/go/bin/go'];
 
 /** Version that go.mod asks for, such as [1, 26]. @returns {number[]} */
@@ -53,7 +55,7 @@ function findGo(env = process.env) {
  * @param {'inherit' | 'pipe'} output
  */
 function run(args, env, output) {
-  const given = { CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOFLAGS: '-mod=readonly', ...env };
+  const given = { CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOFLAGS: `-mod=readonly ${FLAGS}`, ...env };
   const { status, error, stdout } = spawnSync(findGo(), args, {
     cwd: FOLDER,
     stdio: ['ignore', output, 'inherit'],
@@ -99,4 +101,4 @@ function runScript(script) {
   }
 }
 
-module.exports = { FOLDER, findGo, goOutput, needed, runGo, runScript, versionIn };
+module.exports = { FLAGS, FOLDER, findGo, goOutput, needed, runGo, runScript, versionIn };

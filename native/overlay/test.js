@@ -5,8 +5,7 @@ const fs = require('node:fs');
 const { devNull } = require('node:os');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { FLAGS } = require('./build');
-const { FOLDER, runGo, runScript } = require('./go');
+const { FLAGS, FOLDER, runGo, runScript } = require('./go');
 
 const STATICCHECK = 'honnef.co/go/tools/cmd/staticcheck@v0.8.2';
 
@@ -55,9 +54,9 @@ runScript(() => {
   const race = values.race ? ['-race'] : [];
   const env = values.race ? { CGO_ENABLED: '1' } : {};
   runGo(['vet', './...']);
-  runGo(['run', STATICCHECK, './...'], { GOFLAGS: '' });
+  runGo(['run', STATICCHECK, './...'], { GOFLAGS: FLAGS });
   runGo(['test', ...race, ...(values['build-only'] ? ['-run=^$'] : []), './...'], env);
-  for (const [GOOS, GOARCH] of CROSS) runGo(['build', ...FLAGS, '-o', devNull, '.'], { GOOS, GOARCH });
+  for (const [GOOS, GOARCH] of CROSS) runGo(['build', '-o', devNull, '.'], { GOOS, GOARCH });
   if (values['build-only']) return;
   if (seconds === 0) return;
   for (const { name, folder } of fuzzTargets()) {

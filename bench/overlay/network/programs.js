@@ -5,7 +5,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { spawnSync } = require('node:child_process');
-const { FOLDER, findGo } = require('../../../native/overlay/go');
+const { FLAGS, FOLDER, findGo } = require('../../../native/overlay/go');
 const { outFolder } = require('../../harness/build');
 
 const PEERS = path.join(__dirname, '../peers');
@@ -31,7 +31,7 @@ const goEnv = () => ({
   ...process.env,
   CGO_ENABLED: '0',
   GOTOOLCHAIN: 'local',
-  GOFLAGS: '-mod=readonly -buildvcs=false'
+  GOFLAGS: `-mod=readonly ${FLAGS}`
 });
 
 /**
@@ -44,11 +44,12 @@ function program(name) {
   if (known) return known;
   const [cwd, folder] = packages[name];
   const file = path.join(outFolder(), 'overlay', name);
-  const { status, stderr, error } = spawnSync(
-    findGo(),
-    ['build', '-trimpath', '-ldflags=-s -w', '-o', file, folder],
-    { cwd, encoding: 'utf8', maxBuffer: MOST_OUTPUT, env: goEnv() }
-  );
+  const { status, stderr, error } = spawnSync(findGo(), ['build', '-ldflags=-s -w', '-o', file, folder], {
+    cwd,
+    encoding: 'utf8',
+    maxBuffer: MOST_OUTPUT,
+    env: goEnv()
+  });
   if (error) throw error;
   if (status !== 0) throw new Error(`${name} could not be built: ${stderr.slice(-2000)}`);
   built.set(name, file);
