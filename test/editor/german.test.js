@@ -23,6 +23,42 @@ const catalogOf = (type) => require(`../../nodes/locales/de/${type}.json`);
 /** @param {any} catalog @param {string} key */
 const lookUp = (catalog, key) => key.split('.').reduce((at, part) => at?.[part], catalog);
 
+/** @param {any} catalog @returns {string[]} */
+const leavesOf = (catalog) =>
+  typeof catalog === 'string' ? [catalog] : Object.values(catalog).flatMap(leavesOf);
+/** @param {string} language the texts of the page */
+const textsIn = (language) => {
+  const { status, reason, sentence } = require(`../../nodes/locales/${language}/seganet-editor.json`);
+  const page = require(`../../nodes/locales/${language}/seganet-sidebar.json`);
+  return leavesOf({ page, status, reason, sentence });
+};
+const VALUE = /__\w+__|\{\w\}/;
+/** The English texts that are no German ones, too. */
+const ENGLISH = textsIn('en-US')
+  .filter((text) => text.split(VALUE).join('').length > 3)
+  .map((text) => new RegExp(`^${text.split(VALUE).map(escaped).join('.+')}$`))
+  .filter((pattern) => !textsIn('de').some((text) => pattern.test(text)));
+
+/** @param {string} text */
+function escaped(text) {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+/** Runs in the page: all that a person reads or hears. */
+function textsShown() {
+  const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll('body *')]);
+  const seen = all.filter((each) => each.checkVisibility());
+  const own = seen.flatMap((each) =>
+    [...each.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE)
+  );
+  const named = seen.flatMap((each) =>
+    ['aria-label', 'title', 'placeholder', 'data-label'].map((name) => each.getAttribute(name))
+  );
+  return [...own.map(({ textContent }) => textContent), ...named]
+    .map((text) => text?.trim() ?? '')
+    .filter(Boolean);
+}
+
 describe('in German', () => {
   /** @type {import('../fixtures/gateway/deployed').Deployed} */
   let gateway;
@@ -143,6 +179,31 @@ describe('in German', () => {
     await page.click('.languages a');
     await page.waitForSelector('[data-section=nodes] summary >> text=Nodes und Verbindungen');
     expect(errors).toEqual([]);
+  });
+
+  test('shows statuses and reasons in German on the page', async () => {
+    const { page } = await openPage('de-DE');
+    const row = page.locator('[data-section=nodes] tr', { hasText: 'uplink' });
+    await row.locator('td >> text=nichts lauscht dort').waitFor();
+    await page.waitForFunction(() =>
+      /: nichts lauscht dort \(.+\)/.test(document.querySelector('.health')?.textContent ?? '')
+    );
+    const session = page.locator('[data-section=uplinks] td[data-label=Grund]').first();
+    expect(await session.textContent()).toMatch(/^nichts lauscht dort \(Nothing listens at/);
+  });
+
+  test('has no English text on the page and on that of the directories', async () => {
+    for (const path of ['', 'directory.html']) {
+      const { page } = await openPage('de-DE', path);
+      await page.waitForSelector(path ? 'footer' : '[data-section=nodes] tbody tr');
+      await page.$$eval('details', (all) => all.forEach((each) => (each.open = true)));
+      // What was closed is read now.
+      await page.waitForSelector(path ? '.note:not(:empty)' : '[data-section=devices] .none:not([hidden])');
+      const shown = await page.evaluate(textsShown);
+      expect(shown.length).toBeGreaterThan(path ? 3 : 100);
+      const english = shown.filter((text) => ENGLISH.some((pattern) => pattern.test(text)));
+      expect([path, english]).toEqual([path, []]);
+    }
   });
 
   test('prefers the language of the address to that of the browser, if there is such a language', async () => {

@@ -1,6 +1,8 @@
 'use strict';
 // What the live view shows of Kafka.
 
+const { shortReason } = require('../base/texts/short-reasons');
+
 /** @typedef {import('../engine/figures/snapshot').SourceFigures} SourceFigures */
 /** @typedef {import('./metrics').GroupFigures} GroupFigures */
 /** @typedef {import('./metrics').KafkaSourceFigures} KafkaSourceFigures */
@@ -21,8 +23,8 @@ function kafkaUplinksOf(uplinks) {
     brokers,
     producers: producers.map((figures) => {
       const session = sessions.find(({ group }) => group === figures.group);
-      const { state = 'connecting', reason = '', oldestMs = -1, classes = [] } = session ?? {};
-      return { ...figures, state, reason, oldestMs, classes };
+      const { state = 'connecting', code = '', reason = '', oldestMs = -1, classes = [] } = session ?? {};
+      return { ...figures, state, reason, short: shortReason(code), oldestMs, classes };
     })
   }));
 }
@@ -40,6 +42,7 @@ function kafkaSourcesOf(sources) {
       state,
       code,
       reason,
+      short: shortReason(code),
       waits,
       group,
       counters,

@@ -52,10 +52,8 @@ function addLive(app, mayRead, engines, options) {
   });
   app.get('/seganet/texts.json', (/** @type {any} */ request, /** @type {any} */ response) => {
     const asked = typeof request.query.lng === 'string' ? [request.query.lng] : [];
-    const { language, file } = textsFor([...asked, ...request.acceptsLanguages()]);
-    response.sendFile(file, {
-      headers: { ...HEADERS, 'Content-Language': language, Vary: 'Accept-Language' }
-    });
+    const { language, texts } = textsFor([...asked, ...request.acceptsLanguages()]);
+    response.set({ ...HEADERS, 'Content-Language': language, Vary: 'Accept-Language' }).json(texts);
   });
 }
 

@@ -39,19 +39,33 @@ function pageFile(name) {
   return { type: TYPES[path.extname(name)], file: path.join(FOLDER, name) };
 }
 
+/** @param {string} language @returns {string[]} the statuses of nodes, reasons, and the sentences of readyz */
+function phrasesIn(language) {
+  const { status, reason, sentence } = require(path.join(LOCALES, language, 'seganet-editor.json'));
+  return [status, reason, sentence].flatMap((group) => Object.values(group));
+}
+
 /**
  * Returns the texts of the page in the first of these languages that exists, else in English.
  * @param {string[]} wanted such as de-DE, de
- * @returns {{ language: string, file: string }}
+ * @returns {{ language: string, texts: { phrases: string[][], [group: string]: any } }} phrases: statuses and short
+ *   reasons in English, each with its words; none in English
  */
 function textsFor(wanted) {
   const folders = fs.readdirSync(LOCALES);
-  const catalogOf = (/** @type {string} */ language) => path.join(LOCALES, language, CATALOG);
-  for (const each of wanted) {
-    const found = folders.find((name) => name === each || name.split('-')[0] === each.split('-')[0]);
-    if (found && fs.existsSync(catalogOf(found))) return { language: found, file: catalogOf(found) };
-  }
-  return { language: DEFAULT_LANGUAGE, file: catalogOf(DEFAULT_LANGUAGE) };
+  const folderOf = (/** @type {string} */ each) =>
+    folders.find((name) => name === each) ??
+    folders.find((name) => name.split('-')[0] === each.split('-')[0]);
+  const language = wanted.map(folderOf).find(Boolean) ?? DEFAULT_LANGUAGE;
+  const words = phrasesIn(language);
+  const phrases = phrasesIn(DEFAULT_LANGUAGE).map((text, index) => [text, words[index]]);
+  return {
+    language,
+    texts: {
+      ...require(path.join(LOCALES, language, CATALOG)),
+      phrases: language === DEFAULT_LANGUAGE ? [] : phrases
+    }
+  };
 }
 
 module.exports = { pageFiles, pageFile, textsFor, HEADERS };

@@ -1,6 +1,7 @@
 'use strict';
 // The live view of one engine: what a viewer gets every second. It exists only while a viewer selects the engine.
 
+const { shortReason } = require('../base/texts/short-reasons');
 const { DevicePages } = require('./device-pages');
 const { DrainTime } = require('./drain-time');
 const { sum, waitingOf } = require('./history');
@@ -188,6 +189,7 @@ function uplinkOf(uplink) {
     state,
     code,
     reason,
+    short: shortReason(code),
     window: window ?? null,
     redelivered,
     deadLetters,
@@ -206,6 +208,7 @@ function sessionOf(session) {
     state,
     code,
     reason,
+    short: shortReason(code),
     rttMs,
     oldestMs,
     inflight,

@@ -3,40 +3,18 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { runPages } = require('../../fixtures/editor/dialogs');
+const vm = require('node:vm');
+const { readiness } = require('../../../nodes/lib/health');
+const { textsFor } = require('../../../nodes/lib/live/page-files');
 
 const root = path.join(__dirname, '../../..');
-/** @param {string} language */
-const catalogOf = (language) => require(`../../../nodes/locales/${language}/seganet-editor.json`);
-const ENGLISH = catalogOf('en-US');
-const NAMESPACE = '@seganet/node-red-gateway/seganet-editor:';
+/** The module of the page: Jest loads no ES modules. */
+const pageModule = fs.readFileSync(path.join(root, 'nodes/lib/live/page/phrases.mjs'), 'utf8');
+const phrasebook = vm.runInThisContext(`${pageModule.replace('export ', '')}; phrasebook`);
+const ENGLISH = require('../../../nodes/locales/en-US/seganet-editor.json');
 
-/** Returns what the editor of a language shows for a status of a node. @param {string} language */
-function editorIn(language) {
-  /** @type {(topic: string, status: { text: string }) => void} */
-  let onStatus = () => {};
-  let type = '';
-  const RED = {
-    _: (/** @type {string} */ key) =>
-      key
-        .replace(NAMESPACE, '')
-        .split('.')
-        .reduce((at, part) => at[part], catalogOf(language)),
-    comms: { subscribe: (/** @type {string} */ _topic, /** @type {any} */ handler) => (onStatus = handler) },
-    nodes: { node: () => ({ type }) }
-  };
-  const i18next = { getResourceBundle: () => ENGLISH };
-  runPages([], /** @type {any} */ ({ RED, $: () => ({}), i18next }));
-  return (/** @type {string} */ text, of = 'seganet-uplink') => {
-    type = of;
-    const status = { text };
-    onStatus('status/id', status);
-    return status.text;
-  };
-}
-
-const german = editorIn('de');
-const english = editorIn('en-US');
+const german = phrasebook(textsFor(['de']).texts.phrases);
+const english = phrasebook(textsFor(['en-US']).texts.phrases);
 
 test.each([
   ['connected · critical 2 ms · normal 430 ms', 'verbunden · kritisch 2 ms · normal 430 ms'],
@@ -60,10 +38,45 @@ test.each([
   expect(english(text)).toBe(text);
 });
 
-test('leaves sentences, names, and statuses of other nodes as they are', () => {
-  for (const text of ['The broker accepts no more.', 'acme: no answer for a minute…', '3 down payments'])
+test('leaves other sentences and names as they are', () => {
+  for (const text of ['The broker accepts no more.', 'acme: no answer for a minute…', '3 down payments', ''])
     expect(german(text)).toBe(text);
-  expect(german('connected', 'mqtt in')).toBe('connected');
+});
+
+test('has the words of each reason of readyz', () => {
+  const fine = {
+    isRunning: true,
+    hasPlan: true,
+    workers: [],
+    uplinkThreads: [],
+    logThread: -1,
+    listeners: [true],
+    stranded: 0,
+    log: null,
+    uplinks: []
+  };
+  const state = (name, code = '', oldestMs = -1) => ({ uplinks: [{ state: name, code, oldestMs }] });
+  const faults = [
+    ...[{ isRunning: false }, { hasPlan: false }, { listeners: [true, false] }, { stranded: 1 }],
+    { log: { state: 'failing', trouble: 'disk full' } },
+    { log: { state: 'opening', trouble: '' } },
+    { uplinks: [{ state: 'connected', isStallRepeating: true }] },
+    ...[
+      state('stalled'),
+      state('stalled', '', 12000),
+      state('refused'),
+      state('refused', 'CERT_HAS_EXPIRED')
+    ],
+    ...[state('connecting'), state('stopped'), state('disconnected'), state('disconnected', 'ECONNREFUSED')]
+  ];
+  const reasons = [readiness([]), ...faults.map((fault) => readiness([{ ...fine, ...fault }]))].map(
+    ({ reason }) => reason
+  );
+  expect(new Set(reasons).size).toBe(Object.keys(ENGLISH.sentence).length);
+  for (const reason of reasons) expect([reason, german(reason)]).not.toEqual([reason, reason]);
+  expect(german('A log cannot be written: disk full.')).toBe(
+    'Ein Log kann nicht geschrieben werden: Platte voll.'
+  );
 });
 
 /** All JavaScript that runs in Node-RED, where status texts are made. */

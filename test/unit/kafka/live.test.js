@@ -23,7 +23,9 @@ test('joins a producer with the state of its session', () => {
       name: 'plant',
       window: 2000,
       brokers: ['k:9092'],
-      producers: [{ ...producer, state: 'stalled', reason: 'Waits.', oldestMs: 4000, classes: [2, 3] }]
+      producers: [
+        { ...producer, state: 'stalled', reason: 'Waits.', short: '', oldestMs: 4000, classes: [2, 3] }
+      ]
     }
   ]);
 });

@@ -2,7 +2,7 @@
 
 import { h, setText } from './dom.mjs';
 import { count, visible } from './format.mjs';
-import { markOf } from './sections.mjs';
+import { markOf, reasonText } from './sections.mjs';
 
 /**
  * Returns { state, text } of a snapshot; t: returns a text. state: ok, warn (it works, and records wait or devices are
@@ -13,7 +13,9 @@ export function healthOf(t, { health, summary, drain, uplinks }) {
   if (!health.ok) {
     // The reason of /seganet/readyz has no names, because that needs no login.
     const [uplink] = uplinks.filter(({ state, reason }) => reason && ['bad', 'warn'].includes(markOf(state)));
-    const reason = uplink ? `${visible(uplink.name)}: ${visible(uplink.reason)}` : visible(health.reason);
+    const reason = uplink
+      ? `${visible(uplink.name)}: ${reasonText(t, uplink)}`
+      : visible(t.inWords(health.reason));
     return { state: 'bad', text: summary.waiting > 0 ? `${reason} ${waiting}` : reason };
   }
   if (['shrinking', 'growing'].includes(drain.trend))

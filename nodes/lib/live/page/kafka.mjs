@@ -2,7 +2,7 @@
 
 import { h, Table } from './dom.mjs';
 import { count, duration, visible } from './format.mjs';
-import { markOf, ranges, word } from './sections.mjs';
+import { markOf, ranges, reasonText, word } from './sections.mjs';
 
 const TEXT = false;
 const NUMBER = true;
@@ -53,7 +53,7 @@ export function kafka(t) {
     count(each.deadLetters),
     count(each.refusedTopics),
     visible(uplink.brokers.join(', ')),
-    visible(each.reason || each.code) || '–'
+    reasonText(t, each) || '–'
   ];
   const sourceRow = (each) => [
     visible(each.name || each.node),
@@ -63,7 +63,7 @@ export function kafka(t) {
     count(each.unsafe),
     count(each.committed),
     visible(each.group),
-    visible(each.reason || each.code) || '–'
+    reasonText(t, each) || '–'
   ];
   return {
     element: h('div', {}, uplinksTitle, uplinks.element, sourcesTitle, sources.element),

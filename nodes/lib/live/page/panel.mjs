@@ -224,7 +224,9 @@ export class Panel {
     const { engines, engine } = snapshot;
     const { reason = '' } = engines.find(({ id }) => id === engine) ?? {};
     const trouble =
-      engine === null ? this.#t('noEngine') : this.#t('notRunning', { reason: visible(reason) });
+      engine === null
+        ? this.#t('noEngine')
+        : this.#t('notRunning', { reason: visible(this.#t.inWords(reason)) });
     this.#told.hidden = isRunning;
     setText(this.#told, isRunning ? '' : trouble);
     if (!isRunning) return;
@@ -276,7 +278,7 @@ export class Panel {
     const wire = to && node.wires.find((each) => each.to === to);
     if (wire) {
       const carriage = t(`carriage.${wire.carriage}`);
-      const why = wire.reason ? t('selected.why', { reason: visible(wire.reason) }) : '';
+      const why = wire.reason ? t('selected.why', { reason: visible(t.inWords(wire.reason)) }) : '';
       return setText(this.#selected, `${t('selected.wire', { carriage, rate })} ${why}`.trim());
     }
     const carriage = t(`carriage.${node.carriage}`);
@@ -295,7 +297,11 @@ export class Panel {
       this.#announce('log', log.state, t('told.log', { state: text }));
     }
     this.#announce('slowed', slowedFrom, t(slowedFrom > 0 ? 'told.slowed' : 'told.notSlowed'));
-    this.#announce('waits', waitsFor, waitsFor ? t('summary.waits', { reason: visible(waitsFor) }) : '');
+    this.#announce(
+      'waits',
+      waitsFor,
+      waitsFor ? t('summary.waits', { reason: visible(t.inWords(waitsFor)) }) : ''
+    );
     const worst = uplinks.map(({ state }) => markOf(state));
     this.element.dataset.worst = ['bad', 'warn'].find((mark) => worst.includes(mark)) ?? 'ok';
   }

@@ -30,6 +30,16 @@ export const markOf = (state) => STATES[state] ?? 'off';
 /** Returns the known states, reasons and kinds in words; others as they are. */
 export const word = (t, group, name) => t.optional(`${group}.${name}`) ?? visible(name);
 
+/**
+ * Returns why something is not connected: the sentence of the gateway, which is in English, after the short reason in
+ * another language; else the code.
+ */
+export function reasonText(t, { short = '', reason = '', code = '' }) {
+  const words = t.inWords(short);
+  const told = reason || code;
+  return visible(words === short ? told : told ? `${words} (${told})` : words);
+}
+
 /** Returns the number of a class, with its name if it has one. */
 export const classText = (t, number) => {
   const name = t.optional(`class.${number}`);
@@ -81,7 +91,7 @@ function uplinks(t) {
     session.inflight === undefined ? '–' : `${session.inflight}${uplink.window ? ` / ${uplink.window}` : ''}`,
     duration(session.oldestMs),
     session.rttMs > 0 ? duration(session.rttMs) : '–',
-    visible(session.reason || session.code)
+    reasonText(t, session)
   ];
   return {
     element: h('div', {}, sessions.element, drain, pathsTitle, paths.element),
@@ -90,7 +100,7 @@ function uplinks(t) {
         all.flatMap((uplink) => {
           const own = uplink.sessions.length > 0 ? uplink.sessions : [{ ...uplink, classes: [] }];
           const forCommands = uplink.commands
-            ? [{ ...uplink.commands, classes: [t('uplinks.commands')], code: '' }]
+            ? [{ ...uplink.commands, classes: [t('uplinks.commands')], code: '', short: '' }]
             : [];
           return [...own, ...forCommands].map((session) => sessionRow(uplink, session));
         })
@@ -195,7 +205,7 @@ function log(t) {
       dead.hidden = !view?.dead;
       if (!view) return;
       list.set('state', word(t, 'state', view.state), markOf(view.state));
-      list.set('reason', visible(view.reason || '–'));
+      list.set('reason', visible(t.inWords(view.reason || '–')));
       list.set('waiting', `${bytes(view.bytes)} / ${bytes(view.limitBytes)}`);
       list.set('file', bytes(view.fileBytes));
       list.set('dead', count(view.dead), view.dead > 0 ? 'bad' : '');
@@ -259,7 +269,7 @@ function nodes(t) {
   const more = h('p', { class: 'note' });
   const wireText = (wires, names) =>
     wires.map(({ to, carriage, reason }) => {
-      const why = reason ? ` (${visible(reason)})` : '';
+      const why = reason ? ` (${visible(t.inWords(reason))})` : '';
       return `${names.get(to) ?? visible(to)}: ${word(t, 'carriage', carriage)}${why}`;
     });
   return {
@@ -271,7 +281,7 @@ function nodes(t) {
       table.update(
         all.map((node) => [
           { text: nodeText(node), title: node.type },
-          { text: word(t, 'state', node.status?.text ?? '–'), state: FILLS[node.status?.fill] ?? 'off' },
+          { text: visible(t.inWords(node.status?.text ?? '–')), state: FILLS[node.status?.fill] ?? 'off' },
           count(node.inPerS),
           node.wires.length > 0 ? count(node.outPerS) : '–',
           wireText(node.wires, names).join(', ') || '–'
@@ -318,7 +328,7 @@ export function summary(t) {
       );
       list.set('dropped', count(view.dropped), view.dropped > 0 ? 'warn' : '');
       const slowed = view.slowedFrom > 0 ? t('summary.slowed', { number: view.slowedFrom }) : '';
-      const waits = view.waitsFor ? t('summary.waits', { reason: visible(view.waitsFor) }) : '';
+      const waits = view.waitsFor ? t('summary.waits', { reason: visible(t.inWords(view.waitsFor)) }) : '';
       const text = [slowed, waits].filter(Boolean).join(' ');
       alert.hidden = text === '';
       setText(alert, text);
