@@ -13,7 +13,7 @@ const { forgetNodes, removeUnusedNodes, unusedCoreNodes } = require('./flows/lau
 process.umask(0o077);
 
 const env = applyEnvironment();
-const home = prepareHome(env.SEGANET_HOME);
+const home = prepareHome(env.SEGANET_HOME, env.SEGANET_LANGUAGE);
 const editor = env.SEGANET_EDITOR_PORT !== 'off';
 const password = env.SEGANET_ADMIN_PASSWORD_HASH;
 

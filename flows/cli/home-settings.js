@@ -110,8 +110,11 @@ function settingsOf(env) {
   }
 }
 
-/** Returns the first content of gateway.env: every variable, commented out. */
-function settingsTemplate() {
+/**
+ * Returns the first content of gateway.env: every variable, commented out unless it is set here.
+ * @param {Record<string, string>} [set]
+ */
+function settingsTemplate(set = {}) {
   const plain = (/** @type {string} */ markdown) => markdown.replaceAll('`', '');
   const blocks = VARIABLES.filter(({ name }) => name !== 'SEGANET_HOME').map(
     ({ name, help, values, shown, initial }) => {
@@ -119,8 +122,8 @@ function settingsTemplate() {
       if (values) lines.push(`# Values: ${plain(values)}`);
       if (shown) lines.push(`# Default: ${plain(shown)}`);
       // Quotes keep a # of a value.
-      const value = shown ? '' : initial();
-      lines.push(`#${name}=${/[\s#'"$]/.test(value) ? `'${value}'` : value}`);
+      const value = set[name] ?? (shown ? '' : initial());
+      lines.push(`${name in set ? '' : '#'}${name}=${/[\s#'"$]/.test(value) ? `'${value}'` : value}`);
       return lines.join('\n');
     }
   );

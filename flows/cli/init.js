@@ -18,16 +18,23 @@ const FILES = ['gateway.json', 'gateway_cred.json', 'credential-secret', SETTING
  * @param {import('../../nodes/lib/base/cli/cli-output').Output} output
  * @returns {Promise<number>} the exit code
  */
-async function init({ home: given }, output) {
+async function init({ home: given, language }, output) {
   process.umask(0o077);
   const home = homeOf(given);
   workAsOwnerOf(home);
   const before = new Set(FILES.filter((name) => fs.existsSync(path.join(home, name))));
+  const settings = path.join(home, SETTINGS_FILE);
+  if (language && before.has(SETTINGS_FILE)) {
+    throw new CliError(
+      `${settings} exists already. Set SEGANET_LANGUAGE=${language} in it: the next start translates the flow, unless you have changed it.`,
+      EXIT.CANNOT
+    );
+  }
   try {
     // An existing flow is not touched, not even by an update of the shipped one: that is for the start.
-    if (!before.has('gateway.json')) prepareHome(home);
-    const settings = path.join(home, SETTINGS_FILE);
-    if (!before.has(SETTINGS_FILE)) replaceFile(settings, settingsTemplate());
+    if (!before.has('gateway.json')) prepareHome(home, language || undefined);
+    if (!before.has(SETTINGS_FILE))
+      replaceFile(settings, settingsTemplate(language ? { SEGANET_LANGUAGE: language } : {}));
     if (!before.has('seganet-log')) fs.mkdirSync(path.join(home, 'seganet-log'), { mode: 0o700 });
   } catch (error) {
     if (error instanceof ConfigError) throw new CliError(error.message, EXIT.CANNOT);
@@ -43,7 +50,7 @@ async function init({ home: given }, output) {
     else if (fs.existsSync(file)) output.line(`created  ${file}`);
   }
   output.line('');
-  output.line(`Set SEGANET_UPLINK_URL in ${path.join(home, SETTINGS_FILE)}, then run:`);
+  output.line(`Set SEGANET_UPLINK_URL in ${settings}, then run:`);
   const option = given ? ` --home ${home}` : '';
   output.line(`  seganet-gateway check${option} && seganet-gateway start${option}`);
   return EXIT.OK;

@@ -3,6 +3,7 @@
 
 const path = require('node:path');
 const { readCommandLine, usageOf } = require('../../nodes/lib/base/cli/command-line');
+const { LANGUAGES } = require('../launcher/flow-texts');
 
 const EXIT = /** @type {const} */ ({ OK: 0, DEGRADED: 1, USAGE: 2, NOT_RUNNING: 2, CANNOT: 3, CONFIG: 78 });
 
@@ -12,6 +13,7 @@ const MOST_GIB = { initial: 64, most: 65_536 };
 
 const OPTIONS = {
   home: `  --home DIR         the gateway's folder; default: SEGANET_HOME, else ~/.seganet`,
+  language: `  --language NAME    of the flow: ${LANGUAGES.join(' or ')}; sets SEGANET_LANGUAGE in gateway.env`,
   connect: `  --connect          check: also connect to each broker and Kafka cluster; each topic of MQTT gets an empty message`,
   force: `  --force            backup, install-service: replace the existing file;
                      restore: set the existing folder aside as DIR.before-<time>`,
@@ -29,7 +31,7 @@ const COMMANDS = {
   init: {
     says: 'creates the folder with settings, starter flow and log folder; overwrites nothing',
     more: `The settings are in gateway.env: one line for each environment variable of the gateway, all commented out.`,
-    options: ['home']
+    options: ['home', 'language']
   },
   start: {
     says: 'runs the gateway in the foreground, as npm start does',
@@ -113,6 +115,7 @@ const PROGRAM = {
 /**
  * @typedef {object} Options
  * @property {string} home absolute; '' = not given
+ * @property {string} language '' = not given
  * @property {string} file operand, absolute; '' = none
  * @property {string} service of install-service: one of SERVICES
  * @property {string[]} args of that service's program
@@ -142,8 +145,12 @@ const readArguments = (args) =>
       throw usage('--user takes the name of a user of this machine.');
     const acknowledge = given.text('acknowledge') ?? '0';
     if (!/^\d{1,15}$/.test(acknowledge)) throw usage('--acknowledge takes the id of an event.');
+    const language = given.text('language') ?? '';
+    if (language && !LANGUAGES.includes(language))
+      throw usage(`--language takes one of ${LANGUAGES.join(', ')}.`);
     return {
       home: home === undefined ? '' : path.resolve(home),
+      language,
       file: file ? path.resolve(file) : '',
       force: given.flag('force'),
       mostGib: given.whole('most-gib', MOST_GIB),

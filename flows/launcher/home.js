@@ -9,6 +9,7 @@ const path = require('path');
 const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { replaceFile } = require('../../nodes/lib/base/replace-file');
 const { ConfigError } = require('./config-error');
+const { flowIn } = require('./flow-texts');
 
 /** The flow of a gateway, and that of a tenant's gateway, which the keeper of tenants starts. */
 const SHIPPED_FLOW = path.join(__dirname, '..', 'gateway.json');
@@ -22,16 +23,21 @@ const BROKER_CREDENTIALS = {
 /**
  * Creates missing files in the folder and updates the flow.
  * @param {string} folder absolute
+ * @param {string} [language] of the shipped flow's texts
  * @param {string} [shippedFlow]
  * @returns {{ secret: string, flowFile: string }}
  * @throws {ConfigError}
  */
-function prepareHome(folder, shippedFlow = process.env.SEGANET_TENANT ? TENANT_FLOW : SHIPPED_FLOW) {
+function prepareHome(
+  folder,
+  language = 'en',
+  shippedFlow = process.env.SEGANET_TENANT ? TENANT_FLOW : SHIPPED_FLOW
+) {
   try {
     makePrivate(folder);
     const secret = readSecret(path.join(folder, 'credential-secret'));
     const flowFile = path.join(folder, 'gateway.json');
-    updateFlow(folder, flowFile, shippedFlow);
+    updateFlow(folder, flowFile, flowIn(fs.readFileSync(shippedFlow, 'utf8'), language));
     writeCredentials(path.join(folder, 'gateway_cred.json'), secret, shippedFlow);
     return { secret, flowFile };
   } catch (error) {
@@ -113,11 +119,10 @@ const digest = (content) => crypto.createHash('sha256').update(content).digest('
  * was changed (by Deploy in the editor) belongs to the user and stays.
  * @param {string} folder
  * @param {string} flowFile
- * @param {string} shippedFlow
+ * @param {string} shipped its text, in the gateway's language
  */
-function updateFlow(folder, flowFile, shippedFlow) {
+function updateFlow(folder, flowFile, shipped) {
   const record = path.join(folder, 'gateway.shipped');
-  const shipped = fs.readFileSync(shippedFlow, 'utf8');
   /** Digests of shipped flows. @type {string[]} */
   const own = [digest(shipped)];
   if (fs.existsSync(flowFile)) {

@@ -9,6 +9,7 @@ const { initialOf, parserOf } = require('../../nodes/lib/settings/rows');
 const { choice } = require('../../nodes/lib/base/options');
 const { TABLE } = require('../../nodes/lib/settings/table');
 const checks = require('./checks');
+const { LANGUAGES } = require('./flow-texts');
 const profiles = require('./profiles');
 
 /** @typedef {import('../../nodes/lib/settings/rows').Row} Row */
@@ -137,6 +138,12 @@ const VARIABLES = [
     checks.property(choice(profiles.NAMES, 'standard')),
     'Defaults for a kind of machine: `small` is for boards with 512 MB, and has no editor.',
     { ...always('standard'), values: profiles.NAMES.map((name) => `\`${name}\``).join(', ') }
+  ),
+  own(
+    'SEGANET_LANGUAGE',
+    checks.property(choice(LANGUAGES, 'en')),
+    'Language of the default flow, as long as you have not changed it. The editor and the pages follow the browser.',
+    { ...always('en'), values: LANGUAGES.map((name) => `\`${name}\``).join(', ') }
   ),
   ...variablesOf('seganet-mqtt-devices', DEVICE_TLS),
   ...variablesOf('seganet-priority'),

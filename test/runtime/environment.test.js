@@ -46,7 +46,8 @@ describe('the table', () => {
     const used = [...flow.matchAll(/\$\{(SEGANET_[A-Z_]+)\}/g)].map(([, name]) => name);
     const names = VARIABLES.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(used));
-    const elsewhere = /HOME|PROFILE|USERNAME|PASSWORD|SECRET|EDITOR|STATUS|ADMIN|LOG_FORMAT|TENANTS|OVERLAY/;
+    const elsewhere =
+      /HOME|PROFILE|LANGUAGE|USERNAME|PASSWORD|SECRET|EDITOR|STATUS|ADMIN|LOG_FORMAT|TENANTS|OVERLAY/;
     expect(used).toEqual(expect.arrayContaining(names.filter((name) => !elsewhere.test(name))));
   });
 

@@ -91,6 +91,23 @@ describe('init', () => {
     expect(output).toMatch(/^note +settings +SEGANET_UPLINK_URL is not set|^ok +settings/m);
   });
 
+  test('writes the flow in German, and refuses a language it lacks or settings that exist', async () => {
+    const home = path.join(temporaryFolder(), 'gateway');
+    const init = (/** @type {string} */ language) =>
+      command(['init', '--home', home, '--language', language]);
+    expect(await init('fr')).toMatchObject({
+      code: 2,
+      output: expect.stringMatching(/takes one of en, de\./)
+    });
+    expect(await init('de')).toMatchObject({ code: 0 });
+    expect(fs.readFileSync(path.join(home, 'gateway.json'), 'utf8')).toMatch('"name": "Geräte"');
+    expect(fs.readFileSync(path.join(home, 'gateway.env'), 'utf8')).toMatch(/^SEGANET_LANGUAGE=de$/m);
+    expect(await init('en')).toMatchObject({
+      code: 3,
+      output: expect.stringMatching(/Set SEGANET_LANGUAGE=en/)
+    });
+  });
+
   test('fails with a sentence where it may not write', async () => {
     const ended = await command(['init', '--home', '/proc/seganet']);
     expect(ended).toMatchObject({ code: 3, output: expect.stringMatching(/\/proc\/seganet cannot be/) });

@@ -3,6 +3,7 @@
 const fs = require('fs');
 const http = require('http');
 const path = require('path');
+const { TEXTS, flowIn } = require('../../flows/launcher/flow-texts');
 const { prepareHome, logProblem } = require('../../flows/launcher/home');
 const { isOwnRequest } = require('../../flows/launcher/loopback-guard');
 const { logLine } = require('../../flows/launcher/log');
@@ -67,7 +68,7 @@ describe('the flow', () => {
     const shipped = path.join(folder, 'shipped.json');
     const home = path.join(folder, 'home');
     fs.writeFileSync(shipped, '[]');
-    const { flowFile } = prepareHome(home, shipped);
+    const { flowFile } = prepareHome(home, 'en', shipped);
     return { shipped, home, flowFile };
   }
 
@@ -79,7 +80,7 @@ describe('the flow', () => {
     const { shipped, home, flowFile } = copied();
     for (const version of ['[ ]', '[  ]']) {
       fs.writeFileSync(shipped, version);
-      prepareHome(home, shipped);
+      prepareHome(home, 'en', shipped);
       expect(read(flowFile)).toBe(version);
     }
   });
@@ -87,13 +88,13 @@ describe('the flow', () => {
   test('is updated again after a power cut between the two files of an update', () => {
     const { shipped, home, flowFile } = copied();
     fs.writeFileSync(shipped, '[ ]');
-    prepareHome(home, shipped);
+    prepareHome(home, 'en', shipped);
     // The record is written, the flow is not.
     fs.writeFileSync(flowFile, '[]');
-    prepareHome(home, shipped);
+    prepareHome(home, 'en', shipped);
     expect(read(flowFile)).toBe('[ ]');
     fs.writeFileSync(shipped, '[  ]');
-    prepareHome(home, shipped);
+    prepareHome(home, 'en', shipped);
     expect(read(flowFile)).toBe('[  ]');
   });
 
@@ -101,8 +102,37 @@ describe('the flow', () => {
     const { shipped, home, flowFile } = copied();
     fs.writeFileSync(flowFile, '[{"mine":1}]');
     fs.writeFileSync(shipped, '[ ]');
-    prepareHome(home, shipped);
+    prepareHome(home, 'en', shipped);
     expect(read(flowFile)).toBe('[{"mine":1}]');
+  });
+});
+
+describe('the flow in German', () => {
+  const shipped = read(path.join(ROOT, 'flows', 'gateway.json'));
+  const nodes = (/** @type {string} */ text) => JSON.parse(text);
+
+  test('differs from the shipped one only in names, notes and comments, and has words for each', () => {
+    const german = nodes(flowIn(shipped, 'de'));
+    const written = nodes(shipped).flatMap((/** @type {any} */ { name, info }) =>
+      [name, info].filter(Boolean)
+    );
+    const { name: names, info: infos } = TEXTS.de;
+    expect([...Object.keys(names), ...Object.keys(infos)].sort()).toEqual([...new Set(written)].sort());
+    const unnamed = (/** @type {any[]} */ flow) => flow.map(({ name: _name, info: _info, ...rest }) => rest);
+    expect(unnamed(german)).toEqual(unnamed(nodes(shipped)));
+    expect(german.find(({ type }) => type === 'seganet-mqtt-devices').name).toBe('Geräte');
+    expect(flowIn(shipped, 'en')).toBe(shipped);
+  });
+
+  test('follows the language until the user has changed it', () => {
+    const home = path.join(temporaryFolder(), 'home');
+    const { flowFile } = prepareHome(home, 'de');
+    expect(read(flowFile)).toBe(flowIn(shipped, 'de'));
+    prepareHome(home, 'en');
+    expect(read(flowFile)).toBe(shipped);
+    fs.appendFileSync(flowFile, '\n');
+    prepareHome(home, 'de');
+    expect(read(flowFile)).toBe(`${shipped}\n`);
   });
 });
 
