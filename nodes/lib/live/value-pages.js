@@ -3,7 +3,7 @@
 // waits for the workers.
 
 const { setImmediate: turn } = require('node:timers/promises');
-const { cursorOf, rowOf } = require('./value-query');
+const { ONLY_SLASHES, cursorOf, rowOf } = require('./value-query');
 
 /** A request ends after this long with what was found, and where to go on, ms. */
 const MAX_MS = 1000;
@@ -69,7 +69,7 @@ async function readTopics(engine, prefix, isOver = () => false) {
   const sorted = [...levels.values()].sort((a, b) => (a.level < b.level ? -1 : 1));
   const topics = sorted.slice(0, MAX_LEVELS).map((each) => ({
     ...each,
-    topic: each.level === '' && prefix === '' && each.hasChildren ? '/' : prefix + each.level
+    topic: prefix + (each.level === '' && each.hasChildren && ONLY_SLASHES.test(prefix) ? '/' : each.level)
   }));
   return { topics, ...(sorted.length > MAX_LEVELS && { more: true }) };
 }

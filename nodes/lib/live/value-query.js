@@ -7,6 +7,11 @@ const MAX_TEXT = 256;
 /** A topic with a value has at most this many bytes. */
 const MAX_TOPIC = 1024;
 const MAX_AFTER = 4096;
+/**
+ * The levels in front of the first slashes of /a and //a have no name: their topics are / and //, and what is below
+ * them begins with that.
+ */
+const ONLY_SLASHES = /^\/*$/;
 
 /**
  * @typedef {import('../../../native/index.js').ValueQuery} NativeQuery
@@ -48,8 +53,7 @@ function parseValueQuery(given) {
  */
 function parseTopicQuery(given) {
   const topic = textOf(given, 'prefix', MAX_TOPIC);
-  // The level in front of the first slash of /a has no name, and / for its topic.
-  const prefix = topic === '' || topic === '/' ? topic : `${topic}/`;
+  const prefix = ONLY_SLASHES.test(topic) ? topic : `${topic}/`;
   return { engine: textOf(given, 'engine', 64), prefix };
 }
 
@@ -94,4 +98,4 @@ function rowOf({ payload, line, restored, ...row }) {
   };
 }
 
-module.exports = { cursorOf, parseTopicQuery, parseValueQuery, rowOf };
+module.exports = { ONLY_SLASHES, cursorOf, parseTopicQuery, parseValueQuery, rowOf };

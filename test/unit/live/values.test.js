@@ -132,19 +132,24 @@ test('lists levels without a name, and at most a thousand', async () => {
   push(engine, 'a', '/wb/x');
   push(engine, 'a', 'wb');
   push(engine, 'a', 'wb/y');
-  await keeps(engine, 3);
+  push(engine, 'a', '//x');
+  await keeps(engine, 4);
   const topics = async (prefix) =>
     (await get(`topics?prefix=${prefix}`)).body.topics.map(({ topic, hasChildren, values }) => [topic, hasChildren, values]); // prettier-ignore
   expect(await topics('')).toEqual([
-    ['/', true, 1],
+    ['/', true, 2],
     ['wb', true, 2]
   ]);
-  expect(await topics('/')).toEqual([['/wb', true, 1]]);
+  expect(await topics('/')).toEqual([
+    ['//', true, 1],
+    ['/wb', true, 1]
+  ]);
+  expect(await topics('//')).toEqual([['//x', false, 1]]);
   expect(await topics('/wb')).toEqual([['/wb/x', false, 1]]);
   expect(await topics('wb')).toEqual([['wb/y', false, 1]]);
   expect(await topics('none')).toEqual([]);
   for (let i = 0; i < 1001; i++) push(engine, `d${i}`, `many/${i}`);
-  await keeps(engine, 1004);
+  await keeps(engine, 1005);
   const { body } = await get('topics?prefix=many');
   expect([body.topics.length, body.more]).toEqual([1000, true]);
 });
@@ -220,8 +225,13 @@ describe('the stream', () => {
     push(engine, 'a', 'plant/t', '1');
     push(engine, 'a', 'other', '1');
     await until(() => taken(viewer).length === 1, 'the first values');
+    const slash = await follow('?topic=/%23');
     push(engine, 'b', 'plant/t', '2');
+    push(engine, 'b', '//x');
     await until(() => taken(viewer).length === 2, 'the second values');
+    await until(() => taken(slash).length === 1, 'the value below /');
+    expect(taken(slash).map(names)).toEqual(['b://x']);
+    slash.close();
     expect(taken(viewer).map(names)).toEqual(['a:plant/t', 'b:plant/t']);
     viewer.close();
     await new Promise((resolve) => setTimeout(resolve, 200));

@@ -90,8 +90,8 @@ export class Topics {
     setText(this.#chosen, topic === '' ? this.#t('values.all') : visible(topic));
     this.#tail.replaceChildren();
     this.#none.hidden = false;
-    // The level in front of the first slash of /a has no name, and / for its topic.
-    this.#onChoose(topic === '' ? '' : topic === '/' ? '/#' : `${topic}/#`);
+    // The levels in front of the first slashes of //a have no name, and slashes for their topics.
+    this.#onChoose(topic === '' ? '' : /^\/+$/.test(topic) ? `${topic}#` : `${topic}/#`);
   }
 
   async #fill(list, prefix) {
