@@ -7,12 +7,12 @@ const net = require('node:net');
 const path = require('node:path');
 const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { page } = require('../../nodes/lib/base/texts/page');
+const { resolved } = require('../../nodes/lib/base/variable-reference');
 const { missingClient } = require('../../nodes/lib/kafka/uplink/client');
 const { noProgram, program } = require('../../nodes/lib/overlay/locations');
 const { hasCapability } = require('./capabilities');
 const { credentialsOf, filesOf } = require('./flow-credentials');
 const { runningNodes } = require('../service/running-nodes');
-const { resolved } = require('./home-files');
 const { wantedPorts } = require('./flow-ports');
 
 /** @typedef {import('./check').Finding} Finding */

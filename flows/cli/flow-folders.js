@@ -2,8 +2,8 @@
 // The folders outside its own in which a gateway writes.
 
 const path = require('node:path');
+const { resolved } = require('../../nodes/lib/base/variable-reference');
 const { runningNodes } = require('../service/running-nodes');
-const { resolved } = require('./home-files');
 
 /**
  * Returns the folder in which a node writes, by its type; '' = none that it names. `text` replaces variables.

@@ -2,8 +2,8 @@
 // The ports that a gateway opens: those of its flow, and the editor's.
 
 const { readRegular } = require('../../nodes/lib/base/files/regular-file');
+const { resolved } = require('../../nodes/lib/base/variable-reference');
 const { runningNodes } = require('../service/running-nodes');
-const { resolved } = require('./home-files');
 
 /** Nodes with a port for devices. */
 const TYPES = ['seganet-mqtt-devices', 'seganet-http-devices', 'seganet-coap-devices', 'seganet-ocf-cloud'];

@@ -4,6 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { readRegular } = require('../../nodes/lib/base/files/regular-file');
+const { resolved } = require('../../nodes/lib/base/variable-reference');
 const { SOCKET } = require('../service/control-socket');
 const { isSide, kindOf } = require('./file-kinds');
 
@@ -228,11 +229,6 @@ function accountsElsewhere(home, accounts, logs) {
   return accounts.filter((file) => !isIn(file));
 }
 
-/** Replaces a property that names a variable. @param {unknown} value @param {Record<string, string | undefined>} env */
-function resolved(value, env) {
-  return String(value ?? '').replace(/\$\{([^}]+)\}/g, (_all, name) => env[name] ?? '');
-}
-
 /**
  * @typedef {object} HomeFiles relative names
  * @property {string[]} files
@@ -294,6 +290,5 @@ module.exports = {
   homeFiles,
   isAside,
   logFolders,
-  realOf,
-  resolved
+  realOf
 };

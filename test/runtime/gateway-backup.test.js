@@ -286,12 +286,14 @@ describe('install-service', () => {
 
   test('lets the service write to the folder of an overlay network and of accounts', () => {
     const home = newHome();
-    fs.appendFileSync(path.join(home, 'gateway.env'), 'MINE=/mnt/ssd/accounts\n');
+    fs.appendFileSync(path.join(home, 'gateway.env'), 'MINE=/mnt/ssd/accounts/cloud.db\n');
     const nodes = [
       { id: 'o1', type: 'seganet-overlay', program: 'start', folder: '/mnt/ssd/overlay' },
       { id: 'o2', type: 'seganet-overlay', program: 'attach', folder: '/run/theirs' },
       { id: 'o3', type: 'seganet-overlay', program: 'start', folder: '' },
-      { id: 'c1', type: 'seganet-ocf-cloud', z: 'seganet-tab', storeFile: '${MINE}/cloud.db' },
+      { id: 'c1', type: 'seganet-ocf-cloud', z: 'seganet-tab', storeFile: '${MINE}' },
+      // Node-RED replaces no part of a value.
+      { id: 'c7', type: 'seganet-ocf-cloud', z: 'seganet-tab', storeFile: '/mnt/${MINE}' },
       { id: 'c2', type: 'seganet-ocf-cloud', z: 'seganet-tab', storeFile: 'postgres://ocf@/run/db/ocf' },
       { id: 'c3', type: 'seganet-ocf-cloud', z: 'seganet-tab', storeFile: 'cloud.db' },
       { id: 'c4', type: 'seganet-ocf-cloud', z: 'seganet-tab', storeFile: path.join(home, 'cloud.db') },
@@ -300,6 +302,7 @@ describe('install-service', () => {
       { id: 'x', type: 'constructor', z: 'seganet-tab' }
     ];
     expect(print(home, nodes).match(/^ReadWritePaths=-.*$/gm)).toEqual([
+      'ReadWritePaths=-/mnt',
       'ReadWritePaths=-/mnt/ssd/accounts',
       'ReadWritePaths=-/mnt/ssd/overlay'
     ]);

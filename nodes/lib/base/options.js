@@ -5,15 +5,13 @@
 const { CLASS_WORDS, classOf } = require('./classes');
 const { numbersByClass, durationsByClass, weightsByClass } = require('./by-class');
 const { asText, shown } = require('./values');
+const { variableIn } = require('./variable-reference');
 
 /**
  * Turns one property into its value. Throws a RangeError whose message completes "<label> …".
  * @template T
  * @typedef {(value: unknown) => T} Parser
  */
-
-// Node-RED does not replace ${NAME} if the environment has no such variable.
-const UNSET = /^\$[{(][^})]+[})]$/;
 
 /**
  * @param {unknown} value
@@ -25,10 +23,10 @@ function isBlank(value) {
 
 /**
  * @param {unknown} value
- * @returns {unknown} '' for a reference to an environment variable that is not set
+ * @returns {unknown} '' for a reference to a variable that is not set, which Node-RED does not replace
  */
 function resolved(value) {
-  return typeof value === 'string' && UNSET.test(value.trim()) ? '' : value;
+  return typeof value === 'string' && variableIn(value.trim()) ? '' : value;
 }
 
 /**

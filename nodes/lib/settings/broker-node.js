@@ -3,6 +3,7 @@
 
 const { configOf, given } = require('../base/node-config');
 const { fill } = require('../base/templates');
+const { variableIn } = require('../base/variable-reference');
 const { readSettings } = require('./migrations');
 const { schema } = require('./broker');
 const { brokerAddress, tlsOptions, tlsFiles } = require('./broker-options');
@@ -15,8 +16,6 @@ const { rows } = require('./uplink');
 /** Other levels of the topics of a test. */
 const NAMES = { class: 'normal', device: 'seganet-test', topic: 'seganet-test' };
 const MOST_TOPICS = 4;
-/** Node-RED leaves a reference to a variable that is not set as it is. */
-const VARIABLE = /^\$[{(](\S+)[})]$/;
 
 /**
  * @param {import('node-red').NodeAPI} RED
@@ -35,7 +34,8 @@ function readBroker(RED, node, config, credentials) {
   parseCongestion(options.congestion);
   parsePaths(options.paths);
   checkReconnect(options.reconnectMinMs, options.reconnectMaxMs);
-  const [, unset] = VARIABLE.exec(String(config.url ?? '').trim()) ?? [];
+  // Node-RED leaves a reference to a variable that is not set as it is.
+  const unset = variableIn(String(config.url ?? '').trim());
   if (unset) throw notSet(unset);
   const dialer = overlay ? dialerOf(RED.nodes.getNode(overlay), rest.paths) : null;
   const { url, warning } = brokerAddress(values.url);
@@ -90,7 +90,7 @@ function dialerOf(node, paths) {
  */
 function withVariables(config, variable) {
   const value = (/** @type {unknown} */ each) => {
-    const [, name] = /^\$\{(\S+)\}$/.exec(typeof each === 'string' ? each : '') ?? [];
+    const name = variableIn(each);
     return (name && variable(name)) || each;
   };
   return Object.fromEntries(Object.entries(config).map(([name, each]) => [name, value(each)]));

@@ -3,6 +3,7 @@
 
 const { brokerUrlOf } = require('./broker-url');
 const { isLoopback } = require('../base/loopback');
+const { variableIn } = require('../base/variable-reference');
 
 /**
  * Checks the address of an uplink broker.
@@ -61,8 +62,7 @@ function tlsFiles(config, variable) {
   const files = {};
   for (const [name, property] of Object.entries(PROPERTIES[type])) {
     const text = String(config[property] ?? '').trim();
-    // As in Node-RED, a reference to a variable is the whole property: ${NAME} or $(NAME).
-    const [, reference] = /^\$[{(](\S+)[})]$/.exec(text) ?? [];
+    const reference = variableIn(text);
     const file = reference ? String(variable(reference) ?? '').trim() : text;
     if (file) files[name] = file;
   }

@@ -5,6 +5,7 @@
 
 const fs = require('node:fs');
 const { isLoopback } = require('../base/loopback');
+const { resolved } = require('../base/variable-reference');
 const { tenantsFile } = require('./file/locations');
 const { readRecord } = require('./file/rules-record');
 const { isContainer, parseTenants } = require('./file/schema');
@@ -77,12 +78,10 @@ function exposureOf(host, RED) {
   RED?.nodes.eachNode?.((each) => {
     const { type, file } = /** @type {{ type: string, file?: unknown }} */ (each);
     // That node itself reports a file that is no text.
-    if (type === 'seganet-tenants' && typeof file === 'string' && file) files.push(valueOf(file));
+    if (type === 'seganet-tenants' && typeof file === 'string' && file)
+      files.push(resolved(file, process.env));
   });
   return exposureProblem(host, { files });
 }
-
-/** @param {string} text a setting, or ${NAME} of a variable */
-const valueOf = (text) => text.replace(/^\$\{(\w+)\}$/, (_all, name) => process.env[name] ?? '');
 
 module.exports = { areRulesApplied, exposureOf, exposureProblem };
