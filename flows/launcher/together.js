@@ -37,13 +37,16 @@ function isThere(pid) {
 /** @returns {Identity} of this process, for stopWith() of another one */
 const ownIdentity = () => ({ pid: process.pid, start: startOf(process.pid) });
 
+/** @param {Identity} identity @returns {boolean} true if the process has ended */
+const isGone = ({ pid, start }) => (start ? startOf(pid) !== start : !isThere(pid));
+
 /** Ends this process in order. */
 const stop = () => void process.kill(process.pid, 'SIGTERM');
 
-/** @param {() => boolean} isGone @returns {() => void} looks now, for work that lets no timer run */
-function stopWhen(isGone) {
+/** @param {() => boolean} isOver @returns {() => void} looks now, for work that lets no timer run */
+function stopWhen(isOver) {
   const look = () => {
-    if (!isGone()) return;
+    if (!isOver()) return;
     clearInterval(timer);
     stop();
   };
@@ -53,8 +56,8 @@ function stopWhen(isGone) {
 }
 
 /** Stops when another process is gone, which need not be the parent of this one. @param {Identity} identity */
-function stopWith({ pid, start }) {
-  stopWhen(() => (start ? startOf(pid) !== start : !isThere(pid)));
+function stopWith(identity) {
+  stopWhen(() => isGone(identity));
 }
 
 /**
@@ -73,4 +76,4 @@ function stopWithParent() {
   return stopWhen(() => process.ppid !== parent);
 }
 
-module.exports = { SIGNALS, ownIdentity, stopWith, stopWithParent };
+module.exports = { SIGNALS, isGone, ownIdentity, stopWith, stopWithParent };

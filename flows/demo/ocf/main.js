@@ -2,13 +2,13 @@
 // npm run cloud: an OCF cloud to try out, with a lamp and a controller. See --help.
 
 const fs = require('node:fs');
-const os = require('node:os');
 const path = require('node:path');
 const { randomUUID } = require('node:crypto');
 const { CliError } = require('../../../nodes/lib/base/cli/cli-error');
 const { newCode } = require('../../../nodes/lib/ocf/cloud/access-codes');
 const { SqliteStore } = require('../../../nodes/lib/ocf/store');
 const { EXIT, checkPorts, print, runDemo, say } = require('../command');
+const { makeFolder } = require('../command/folder');
 const { HELP, readArguments } = require('./arguments');
 const { cloudFlow } = require('./flow');
 const { Gateway, HOST } = require('../gateway');
@@ -26,10 +26,7 @@ const PROVIDER = 'seganet';
  * @returns {{ home: string, remove: () => void }}
  */
 function makeHome({ home }) {
-  if (!home) {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-cloud-'));
-    return { home: folder, remove: () => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 }) };
-  }
+  if (!home) return makeFolder('cloud');
   try {
     fs.mkdirSync(home, { recursive: true, mode: 0o700 });
     fs.accessSync(home, fs.constants.W_OK);

@@ -2,13 +2,13 @@
 // npm run overlay: two gateways that reach each other by name, to try out. See --help.
 
 const fs = require('node:fs');
-const os = require('node:os');
 const path = require('node:path');
 const { spawn } = require('node:child_process');
 const { CliError } = require('../../../nodes/lib/base/cli/cli-error');
 const { noProgram, program } = require('../../../nodes/lib/overlay/locations');
 const { Gateway, HOST } = require('../gateway');
 const { EXIT, checkPorts, print, runDemo, say } = require('../command');
+const { makeFolder } = require('../command/folder');
 const { HELP, readArguments } = require('./arguments');
 const { Arrivals } = require('./arrivals');
 const { gatewayFlow, hubFlow } = require('./flows');
@@ -85,8 +85,8 @@ async function start(options, life) {
     });
   const network = nat ? await NatNetwork.open(nat) : LOOPBACK;
   onEnd(() => network.close());
-  const home = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-o-'));
-  onEnd(() => fs.rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+  const { home, remove } = makeFolder('o');
+  onEnd(remove);
   const homeOf = (/** @type {string} */ name) => {
     fs.mkdirSync(path.join(home, name), { recursive: true });
     return path.join(home, name);

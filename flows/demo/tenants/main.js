@@ -3,11 +3,11 @@
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
-const os = require('node:os');
 const path = require('node:path');
 const { hashPassword } = require('../../../nodes/lib/login/password-hash');
 const { Gateway, HOST } = require('../gateway');
 const { checkPorts, print, runDemo, say } = require('../command');
+const { makeFolder } = require('../command/folder');
 const { HELP, readArguments } = require('./arguments');
 const { startDevices } = require('./devices');
 const { frontFlow, tenantFlow } = require('./flows');
@@ -91,8 +91,8 @@ async function ask({ pagesPort, devices, passwordOf }) {
 async function start(options, { onEnd, fail }) {
   const { port, editorPort, pagesPort, devices, sleepSeconds } = options;
   await checkPorts({ '--port': port, '--editor-port': editorPort, '--pages-port': pagesPort });
-  const home = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-t-'));
-  onEnd(() => fs.rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
+  const { home, remove } = makeFolder('t');
+  onEnd(remove);
   const passwordFile = path.join(home, 'users');
   const passwordOf = await makePasswords(passwordFile, devices);
   const keeper = new Keeper(home);
