@@ -67,6 +67,11 @@ beforeEach(async () => {
   comms.on('connection', (socket) => socket.on('message', (data) => socket.send(`echo ${data}`)));
   await new Promise((resolve) => backend.listen(0, '127.0.0.1', resolve));
   keeper = new PageKeeper();
+  await openServer();
+});
+
+/** @param {number} [holdMs] how long a request waits for its tenant; no test waits for the default */
+async function openServer(holdMs = 60000) {
   server = new PageServer({
     host: '127.0.0.1',
     port: 0,
@@ -75,10 +80,10 @@ beforeEach(async () => {
     keeper,
     pagesOf: (name) => (name === 'acme' ? backend.address().port : 0),
     warn: () => {},
-    holdMs: 300
+    holdMs
   });
   port = await server.open();
-});
+}
 
 afterEach(async () => {
   await server.close();
@@ -90,8 +95,8 @@ const basic = (user, password = PASSWORDS[user]) =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 const alice = { host: 'acme.localhost', authorization: basic('acme/alice') };
 
-/** Waits for a condition; fails after two seconds. */
-const until = (condition) => eventually(condition, { timeoutMs: 2000, everyMs: 5, what: String(condition) });
+/** Waits for a figure that has no event. */
+const until = (condition) => eventually(condition, { timeoutMs: 20000, everyMs: 5, what: String(condition) });
 
 /** @returns {Promise<{status: number, headers: object, text: string}>} */
 function ask(headers, { method = 'GET', url = '/', body } = {}) {
@@ -182,6 +187,8 @@ describe('a request', () => {
 
   test('gets 503 with Retry-After if the tenant needs longer, and the start continues', async () => {
     keeper.ready = new Promise(() => {});
+    await server.close();
+    await openServer(50);
     const { status, headers } = await ask(alice);
     expect([status, headers['retry-after']]).toEqual([503, '5']);
     expect(server.figures).toMatchObject({ waiting: 0, awake: 1 });
@@ -292,10 +299,12 @@ describe('a request', () => {
   });
 
   test('beyond the limit of its tenant gets 503 at once', async () => {
-    keeper.ready = new Promise(() => {});
+    let wake;
+    keeper.ready = new Promise((resolve) => (wake = resolve));
     const waiting = Array.from({ length: MAX_WAITING_OF_TENANT }, () => ask(alice));
     await until(() => !(server.figures.waiting < MAX_WAITING_OF_TENANT));
     expect((await ask(alice)).text).toBe('Too many requests wait for tenants.\n');
+    wake();
     await Promise.all(waiting);
     expect(server.figures.waiting).toBe(0);
   });
@@ -341,9 +350,10 @@ describe('a WebSocket', () => {
     await Promise.all([once(first, 'open'), once(second, 'open')]);
     const [guest] = comms.clients;
     guest.terminate();
-    await Promise.race([once(first, 'close'), once(second, 'close')]);
+    const closed = [once(first, 'close'), once(second, 'close')];
+    await Promise.race(closed);
     await server.close();
-    await until(() => first.readyState === WebSocket.CLOSED && second.readyState === WebSocket.CLOSED);
+    await Promise.all(closed);
     expect(keeper.calls.at(-1)).toBe('release acme-1');
   });
 });
@@ -364,7 +374,8 @@ test('plain HTTP is for loopback addresses', () => {
 test('a port in use, and wrong settings, are reported with a sentence', async () => {
   const other = net.createServer();
   await new Promise((resolve) => other.listen(0, '127.0.0.1', resolve));
-  const errors = [];
+  let report;
+  const reported = new Promise((resolve) => (report = resolve));
   const options = {
     host: '127.0.0.1',
     port: other.address().port,
@@ -373,11 +384,10 @@ test('a port in use, and wrong settings, are reported with a sentence', async ()
     keeper,
     pagesOf: () => 0,
     warn: () => {},
-    error: (sentence) => errors.push(sentence)
+    error: report
   };
   const pages = new Pages(options);
-  await until(() => errors.length === 1);
-  expect(errors[0]).toMatch(/cannot be opened on 127\.0\.0\.1:\d+ \(EADDRINUSE\)/);
+  expect(await reported).toMatch(/cannot be opened on 127\.0\.0\.1:\d+ \(EADDRINUSE\)/);
   expect(pages.port).toBe(0);
   await pages.close();
   other.close();
