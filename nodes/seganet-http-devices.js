@@ -77,6 +77,7 @@ module.exports = function (RED) {
       maxPayloadBytes: host.maxPacketBytes
     };
     const requests = new RequestHandler(settings, engine, known, undefined, rule);
+    requests.onWrongToken = (address) => host.logins.onRefused({ stage: member.stage, address });
     server = new HttpServer(settings, requests, tls, (error) => this.error(error));
     const offer = offerOf(RED, this, settings, 'http');
     opener = new PortOpener(server, settings, (sentence) => this.error(sentence), offer);

@@ -1,7 +1,10 @@
 'use strict';
 // What the nodes report as events, and the HTTP endpoints of events.
 
-const { eventually } = require('../../bench/harness/net');
+const fs = require('node:fs');
+const os = require('node:os');
+const { join } = require('node:path');
+const { eventually, freePort, waitForPort } = require('../../bench/harness/net');
 const gateway = require('./support/gateway');
 const { helper, tab, engine, broker, node, load, unload, engines, threads, stores } = gateway;
 
@@ -94,6 +97,63 @@ test('reports silent devices that a glob names, refused logins by listener, drop
   });
   const silent = (await events('?limit=200')).events.filter(({ kind }) => kind === 'device');
   expect(silent.map(({ subject }) => subject)).toEqual(['pump7']);
+});
+
+test('a wrong token at a listener is a wrong login, a missing one is not', async () => {
+  const port = await freePort();
+  const tokenFile = join(fs.mkdtempSync(join(os.tmpdir(), 'events-')), 'tokens');
+  fs.writeFileSync(tokenFile, `pump:$sha256$${'0'.repeat(64)}:*`, { mode: 0o600 });
+  const settings = { name: 'yard', port: String(port), login: 'tokens', tokenFile };
+  await load([...flow, node('http', 'http-devices', settings, 'cloud')]);
+  await watched();
+  helper.getNode('engine').host.upkeep.tick();
+  await waitForPort(port);
+  const send = (/** @type {object} */ headers) =>
+    fetch(`http://127.0.0.1:${port}/r/pump/t`, { method: 'POST', body: '1', headers });
+  expect((await send({})).status).toBe(401);
+  for (let i = 0; i < 3; i++) expect((await send({ authorization: 'Bearer guess' })).status).toBe(401);
+  expect(await event({ kind: 'login' })).toMatchObject({
+    count: 3,
+    sentence: expect.stringMatching(/^Wrong logins of devices at yard, the latest from 127\.0\.0\.1:\d+\.$/)
+  });
+});
+
+test('a certificate of a broker that ends soon is an event until a connection has another one', async () => {
+  const DAY = 86_400_000;
+  const session = (/** @type {number} */ days) => ({
+    classes: [1],
+    state: 'connected',
+    certificateEnds: days === 0 ? 0 : Date.now() + days * DAY
+  });
+  const connected = (/** @type {number[]} */ ...days) => ({
+    state: 'connected',
+    sessions: days.map(session)
+  });
+  await load(flow);
+  await until(() => threads.length === 1);
+  threads[0].emit('state', connected(30, 13));
+  const found = await event({ kind: 'certificate', until: null });
+  expect(found).toMatchObject({
+    subject: 'azure',
+    engine: 'engine',
+    severity: 'warning',
+    sentence: expect.stringMatching(
+      /^The certificate of the broker of the uplink azure ends on \d{4}-\d\d-\d\d\.$/
+    )
+  });
+  threads[0].emit('state', connected(-1, 13));
+  expect(await event({ kind: 'certificate', severity: 'error' })).toMatchObject({ id: found.id, count: 1 });
+  // Not known again after a restart, until the broker was reached.
+  threads[0].emit('state', {
+    state: 'disconnected',
+    code: 'ECONNREFUSED',
+    reason: '',
+    sessions: [{ ...session(0), state: 'disconnected' }]
+  });
+  await event({ kind: 'uplink', until: null });
+  expect(await event({ kind: 'certificate' })).toMatchObject({ id: found.id, until: null });
+  threads[0].emit('state', connected(60, 60));
+  await until(async () => (engines[0].ring(), (await events('?open=yes')).open === 0));
 });
 
 test('an engine that cannot start is an event', async () => {

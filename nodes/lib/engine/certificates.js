@@ -1,5 +1,5 @@
 'use strict';
-// Certificates of the gateway that end soon: those of the TLS nodes of the flow.
+// Certificates that end soon: those of the TLS nodes of the flow, and those of brokers.
 
 const crypto = require('node:crypto');
 const { secretsOf } = require('../settings/tls-node');
@@ -17,19 +17,29 @@ function ends(RED, now) {
   const facts = [];
   RED.nodes.eachNode((/** @type {any} */ { id, type, name, d }) => {
     if (type !== 'tls-config' || d) return;
-    const until = endOf(RED, id);
-    if (!(until < now + SOON_MS)) return;
-    const params = { date: new Date(until).toISOString().slice(0, 10) };
-    const isOver = until <= now;
-    facts.push({
-      kind: 'certificate',
-      subject: name || id,
-      key: isOver ? 'certificateEnded' : 'certificate',
-      params,
-      severity: isOver ? 'error' : 'warning'
-    });
+    const fact = endFact(endOf(RED, id), now, { subject: name || id, key: 'certificate' });
+    if (fact) facts.push(fact);
   });
   return facts;
+}
+
+/**
+ * @param {number} until when a certificate ends, ms since 1970; NaN = there is none
+ * @param {number} now
+ * @param {{ subject: string, key: string, engine?: string }} about key: of the sentence; with Ended, of the one about a
+ *   certificate that has ended
+ * @returns {import('../events/event-book').Fact | null} null = it is valid for longer than 14 days
+ */
+function endFact(until, now, { key, ...about }) {
+  if (!(until < now + SOON_MS)) return null;
+  const isOver = until <= now;
+  return {
+    ...about,
+    kind: 'certificate',
+    key: isOver ? `${key}Ended` : key,
+    params: { date: new Date(until).toISOString().slice(0, 10) },
+    severity: isOver ? 'error' : 'warning'
+  };
 }
 
 /** @param {import('node-red').NodeAPI} RED @param {string} id of a TLS node @returns {number} NaN = it has no certificate */
@@ -45,4 +55,4 @@ function endOf(RED, id) {
   }
 }
 
-module.exports = { ends };
+module.exports = { endFact, ends };

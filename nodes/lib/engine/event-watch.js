@@ -5,7 +5,7 @@
 const fs = require('node:fs');
 const { matchesGlob } = require('../base/glob');
 const { eachSecond } = require('../base/timing/each-second');
-const { ends } = require('./certificates');
+const { endFact, ends } = require('./certificates');
 
 /** Seconds between two looks: as many as a still engine skips. */
 const REST = 2;
@@ -84,12 +84,13 @@ class EventWatch {
     for (const { id } of this.#engines) this.#seen.set(id, now);
     this.#lookAtClock(now);
     this.#lookAtCertificates(now);
-    /** Nothing is known of the uplinks of these engines, or of these uplinks, yet. */
+    /** Nothing is known of the uplinks of these engines, of these uplinks, or of their certificates, yet. */
     const starting = new Set();
     const facts = [...this.#certificates];
     for (const engine of this.#engines) facts.push(...this.#factsOf(engine, now, starting));
     this.#book.observe(OBSERVED, facts, ({ kind, engine, subject }) => {
-      if (kind === 'uplink' && (starting.has(engine) || starting.has(`${engine} ${subject}`))) return true;
+      const isKnown = !starting.has(engine) && !starting.has(`${engine} ${kind} ${subject}`);
+      if (['uplink', 'certificate'].includes(kind) && !isKnown) return true;
       const seenAt = this.#seen.get(engine) ?? this.#startedAt;
       return engine !== '' && seenAt < now && now - seenAt < DEPLOY_MS;
     });
@@ -99,7 +100,7 @@ class EventWatch {
   /**
    * @param {EngineNode} node
    * @param {number} now
-   * @param {Set<string>} starting ids of engines, and ids with the name of an uplink
+   * @param {Set<string>} starting ids of engines, and ids with a kind of event and the name of an uplink
    * @returns {Fact[]} what lasts
    */
   #factsOf({ id: engine, name = '', host, failure = '', watchDevices = [] }, now, starting) {
@@ -111,7 +112,11 @@ class EventWatch {
     const watched = this.#watched.get(host) ?? this.#watch(host, engine, watchDevices);
     this.#count(host, engine, watched);
     if (!host.plan) starting.add(engine);
-    return [...uplinkFacts(host, engine, starting), ...this.#logFacts(host, engine, subject, watched, now)];
+    return [
+      ...uplinkFacts(host, engine, starting),
+      ...certificateFacts(host, engine, starting, this.#wall()),
+      ...this.#logFacts(host, engine, subject, watched, now)
+    ];
   }
 
   /** @param {EngineHost} host @param {string} engine @param {string[]} globs of devices @returns {Watched} */
@@ -221,7 +226,7 @@ function uplinkFacts({ uplinks }, engine, starting) {
     const down = sessions.filter((each) => each.state !== 'connected' && !ON_THE_WAY.includes(each.state));
     const [worst] = down.toSorted((a, b) => Number(b.state === 'refused') - Number(a.state === 'refused'));
     if (!worst) {
-      if (sessions.some((each) => each.state !== 'connected')) starting.add(`${engine} ${subject}`);
+      if (sessions.some((each) => each.state !== 'connected')) starting.add(`${engine} uplink ${subject}`);
       return [];
     }
     const { state: word, code = '', reason = '' } = worst;
@@ -236,6 +241,23 @@ function uplinkFacts({ uplinks }, engine, starting) {
         params: { reason: (reason || code || word).replace(/\.$/, '') }
       }
     ];
+  });
+}
+
+/**
+ * @param {EngineHost} host
+ * @param {string} engine
+ * @param {Set<string>} starting gets the uplinks whose broker was not reached yet
+ * @param {number} now ms since 1970
+ * @returns {Fact[]} certificates of brokers that end soon; that of an uplink which ends first
+ */
+function certificateFacts({ uplinks }, engine, starting, now) {
+  return [...uplinks.links.keys()].flatMap(({ name: subject, state }) => {
+    const { sessions = [] } = state;
+    const known = sessions.flatMap(({ certificateEnds }) => certificateEnds || []);
+    if (known.length === 0 && state.state !== 'connected') starting.add(`${engine} certificate ${subject}`);
+    const fact = endFact(Math.min(...known), now, { engine, subject, key: 'certificateBroker' });
+    return fact ? [fact] : [];
   });
 }
 

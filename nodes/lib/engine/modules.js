@@ -65,6 +65,7 @@ const { threadsOf } = require('./additions');
  * @property {number} published
  * @property {number} acknowledged
  * @property {number} connects
+ * @property {number} [certificateEnds] of the broker, ms since 1970; 0 = it has none, or was not reached yet
  * @property {number} bytesAcked
  * @property {boolean} express
  * @property {number} batchBytes

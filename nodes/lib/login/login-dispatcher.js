@@ -39,7 +39,7 @@ class LoginDispatcher {
     this.#endBell = null;
     /** The login node's checker, if the engine has a login node. @type {FlowChecker | null} */
     this.flow = null;
-    /** Called for each refused login. @type {(login: Login) => void} */
+    /** Called for each refused login. @type {(login: Pick<Login, 'stage' | 'address'>) => void} */
     this.onRefused = () => {};
     this.#held = null;
     this.#run = onceATurn(() => this.#takeSome());

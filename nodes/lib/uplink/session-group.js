@@ -244,6 +244,7 @@ class Group {
       clientId: this.clientId,
       everConnected: this.session.everConnected,
       connects: this.session.connects,
+      certificateEnds: this.session.certificateEnds,
       bytesAcked: this.acked.read(),
       batchBytes: this.feeder.batchBytes,
       ...shown,

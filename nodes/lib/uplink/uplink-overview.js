@@ -120,6 +120,7 @@ function sessionOf(view, views) {
     published: view.published,
     acknowledged: view.acknowledged,
     connects: view.connects,
+    certificateEnds: view.certificateEnds,
     bytesAcked: view.bytesAcked,
     batchBytes: view.batchBytes,
     priority: view.priority,

@@ -2,6 +2,7 @@
 
 // Why a TLS connection is not made, and certificates that change on disk: real certificates, a real TLS server.
 
+const { X509Certificate } = require('node:crypto');
 const fs = require('node:fs');
 const net = require('node:net');
 const { once } = require('node:events');
@@ -265,6 +266,15 @@ for (const [by, addon] of [
       );
       // Orderly: nothing was in flight, so nothing arrived twice.
       expect(broker.received.every(({ dup }) => !dup)).toBe(true);
+    });
+
+    test('reports when the certificate of the broker ends', async () => {
+      const issued = authority.issue({ to: 3 });
+      const broker = await startBroker({ ...issued, ca: authority.ca });
+      const bench = startUplink(broker.url, { tlsFiles: { ca: authority.caFile } });
+      await until(() => bench.state === 'connected');
+      const { validTo } = new X509Certificate(issued.cert);
+      expect(bench.states.at(-1).sessions[0].certificateEnds).toBe(Date.parse(validTo));
     });
 
     test('ends the wait after a refusal when the authority is corrected on disk', async () => {

@@ -13,6 +13,7 @@ const MARKS = { error: 'bad', warning: 'warn', info: 'off' };
 function sentenceOf(t, { key, subject, params, sentence }) {
   const values = { ...params, subject };
   if (key === 'drops') values.reason = t.optional(`drop.${params.reason}`) ?? params.reason;
+  else if (typeof params.reason === 'string') values.reason = t.inWords(params.reason);
   const known = t.optional(`events.sentence.${key}`);
   return visible(known === undefined ? sentence : t(`events.sentence.${key}`, values));
 }

@@ -76,6 +76,8 @@ class RequestHandler {
     /** Refused requests by status. @type {Record<number, number>} */
     this.refused = {};
     this.accepted = 0;
+    /** Called for each request with a wrong token. @type {(address: string) => void} */
+    this.onWrongToken = () => {};
     /** True while the engine or the node closes. */
     this.ending = false;
   }
@@ -113,7 +115,7 @@ class RequestHandler {
     const route = parseTarget(url, this.#settings.path);
     if (method !== 'POST')
       throw new HttpRefusal(405, 'Send records with POST.', { headers: { Allow: 'POST' } });
-    const bearer = this.#bearer(headers.authorization);
+    const bearer = this.#bearer(request);
     if (route.device && !bearer.allows(route.device))
       throw new HttpRefusal(403, 'The token is not for this device.');
     const [type] = (headers['content-type'] ?? '').toLowerCase().split(';');
@@ -147,12 +149,13 @@ class RequestHandler {
   }
 
   /**
-   * @param {string | undefined} authorization
+   * @param {Request} request
    * @returns {import('../../login/token-file').Bearer}
    */
-  #bearer(authorization) {
+  #bearer({ headers: { authorization }, socket }) {
     const bearer = this.#tokens ? this.#tokens.find(authorization) : ANY_CLIENT;
     if (bearer) return bearer;
+    if (authorization !== undefined) this.onWrongToken(`${socket.remoteAddress}:${socket.remotePort}`);
     const headers = { 'WWW-Authenticate': 'Bearer realm="seganet"' };
     throw new HttpRefusal(401, 'A token is required: Authorization: Bearer …', { headers });
   }

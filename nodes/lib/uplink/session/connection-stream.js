@@ -53,6 +53,12 @@ class ConnectionStream extends Duplex {
     return this.wire.describe()?.fd ?? null;
   }
 
+  /** The broker's, verified; null = it has none. */
+  get certificate() {
+    const der = this.isOpen ? this.wire.describe()?.certificate : undefined;
+    return der ? new X509Certificate(der) : null;
+  }
+
   #opened() {
     const wrong = this.isSecure ? wrongIdentity(this.name, this.wire.describe()?.certificate) : null;
     if (wrong) return void this.destroy(wrong);

@@ -107,6 +107,8 @@ class Session {
     /** How often the broker accepted this client. */
     this.connects = 0;
     this.connectedAt = 0;
+    /** When the certificate of the broker ends, ms since 1970; 0 = it has none, or never connected. */
+    this.certificateEnds = 0;
     /** Consecutive connections that were accepted and closed by the broker soon after, for an unknown reason. */
     this.closesInARow = 0;
     /** Another server that the broker named in its refusal, as a sentence. */
@@ -345,6 +347,7 @@ class Session {
     this.everConnected = true;
     this.connects++;
     this.connectedAt = performance.now();
+    this.certificateEnds = certificateEnd(client.stream);
     this.slowBackoff.reset();
     this.why = null;
     this.handlers.onConnected({
@@ -424,6 +427,13 @@ class Session {
     this.hasReportedLacking = true;
     this.handlers.onProblem?.('SOCKET_OPTIONS', lacking(names));
   }
+}
+
+/** @param {any} stream @returns {number} see certificateEnds */
+function certificateEnd(stream) {
+  const certificate =
+    stream instanceof ConnectionStream ? stream.certificate : stream.getPeerX509Certificate?.();
+  return certificate ? Date.parse(certificate.validTo) : 0;
 }
 
 /** True if TLS is established, so that each end knows that the other one speaks TLS. @param {any} stream */
