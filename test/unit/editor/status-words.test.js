@@ -27,6 +27,8 @@ test.each([
   ['5/s · as messages (fast path off)', '5/s · als Nachrichten (schneller Weg aus)'],
   ['1883 · 0 devices · 0/s', '1883 · 0 Geräte · 0/s'],
   ['waiting: disk full', 'wartet: Platte voll'],
+  ['waiting: the cloud is missing', 'wartet: die Cloud fehlt'],
+  ['cloud-1 is disconnected', 'cloud-1 ist getrennt'],
   ['slowed (memory) · 3 of 5 devices on · 2/s', 'gebremst (Speicher) · 3 von 5 Geräten an · 2/s'],
   ['→ pack: wrong setting', '→ pack: falsche Einstellung'],
   ['broker: wrong setting · 120 kept', 'Broker: falsche Einstellung · 120 aufbewahrt'],
@@ -67,6 +69,7 @@ test('has the words of each reason of readyz', () => {
       state('refused'),
       state('refused', 'CERT_HAS_EXPIRED')
     ],
+    ...[{ replicas: 'waiting' }, { replicas: 'degraded' }],
     ...[state('connecting'), state('stopped'), state('disconnected'), state('disconnected', 'ECONNREFUSED')]
   ];
   const reasons = [readiness([]), ...faults.map((fault) => readiness([{ ...fine, ...fault }]))].map(
