@@ -103,6 +103,8 @@ test('degrade: the disk acknowledges after a while, says so, and stops when the 
   expect((await (await get('readyz')).json()).checks.replicas.reason).toMatch(
     /from the disk of this machine alone/
   );
+  const nodes = await (await get('engines/seganet-engine-1/stats')).json();
+  expect(nodes.replicas).toMatchObject({ state: 'degraded' });
   expect(gateway.output).toMatch(
     /acknowledged from the disk of this machine alone, because .* is (dis|re)connect/
   );

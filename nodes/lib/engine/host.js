@@ -197,13 +197,18 @@ class EngineHost {
     return new Replicas(options, {
       missing: () => (this.plan ? this.#missingCloud() : 'the flows are starting'),
       setDiskCounts: (counts) => this.engine.setDiskCounts(counts),
-      changed: (state, reason) =>
-        state === 'degraded'
-          ? warn(
-              `Records are acknowledged from the disk of this machine alone, because ${reason}. They are lost if the machine is lost before ` +
-                'the cloud has them.'
-            )
-          : info('Records are acknowledged only when the cloud has them, again.')
+      changed: (state, before, reason) => {
+        if (state === 'degraded') {
+          warn(
+            `Records are acknowledged from the disk of this machine alone, because ${reason}. They are lost if the machine is lost before ` +
+              'the cloud has them.'
+          );
+        } else if (before === 'degraded') {
+          info('Records are acknowledged only when the cloud has them, again.');
+        }
+        // The statuses show it, also while no record comes.
+        this.upkeep.ring();
+      }
     });
   }
 

@@ -225,6 +225,14 @@ class Member {
       return this.status.set({ fill: 'yellow', shape: 'ring', text: 'slowed' });
     const { shown: show = shownRate } = this.#own;
     const shown = show(rates.stages.get(this.stage) ?? STILL, stats, this);
+    const isDegraded = this.kind === 'source' && this.host.replicas?.state === 'degraded';
+    if (isDegraded && shown.fill === 'green') {
+      return this.status.set({
+        fill: 'yellow',
+        shape: 'ring',
+        text: shorten('only this disk has records', ` · ${shown.text}`)
+      });
+    }
     this.status.set({ ...shown, text: shorten(shown.text) });
   }
 

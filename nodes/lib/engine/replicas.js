@@ -15,7 +15,7 @@ const { eachSecond } = require('../base/timing/each-second');
  * @typedef {object} ReplicaParts
  * @property {() => string} missing why a cloud cannot acknowledge now, '' = all can
  * @property {(counts: boolean) => void} setDiskCounts of the engine
- * @property {(state: ReplicaState, reason: string) => void} changed called when the disk begins or ends to count
+ * @property {(state: ReplicaState, before: ReplicaState, reason: string) => void} changed
  * @property {() => number} [now] ms, monotonic
  */
 
@@ -61,13 +61,11 @@ class Replicas {
   /** @param {ReplicaState} state */
   #set(state) {
     if (state === this.state) return;
-    const counted = this.state === 'degraded';
+    const before = this.state;
     this.state = state;
     if (state === 'replicated') this.reason = '';
-    const counts = state === 'degraded';
-    if (counts === counted) return;
-    this.#parts.setDiskCounts(counts);
-    this.#parts.changed(state, this.reason);
+    if (before === 'degraded' || state === 'degraded') this.#parts.setDiskCounts(state === 'degraded');
+    this.#parts.changed(state, before, this.reason);
   }
 
   /** @returns {{ state: ReplicaState, reason: string }} */

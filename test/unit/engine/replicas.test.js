@@ -4,13 +4,13 @@ const { Replicas } = require('../../../nodes/lib/engine/replicas');
 
 /** @param {'wait' | 'degrade'} whenMissing */
 function watch(whenMissing) {
-  const at = { now: 0, missing: 'the flows are starting', /** @type {any[]} */ calls: [] };
+  const at = { now: 0, missing: 'the flows are starting', /** @type {(string | boolean)[]} */ calls: [] };
   const replicas = new Replicas(
     { whenMissing, timeoutMs: 5000 },
     {
       missing: () => at.missing,
       setDiskCounts: (counts) => at.calls.push(counts),
-      changed: (state, reason) => at.calls.push([state, reason]),
+      changed: (state, before, reason) => at.calls.push(`${before} > ${state}: ${reason}`),
       now: () => at.now
     }
   );
@@ -37,7 +37,11 @@ test('wait: only the clouds acknowledge, however long one is missing', () => {
   expect(after(3600000)).toBe('waiting');
   expect(replicas.view()).toEqual({ state: 'waiting', reason: 'b is disconnected' });
   expect(after(1000, '')).toBe('replicated');
-  expect(at.calls).toEqual([]);
+  expect(at.calls).toEqual([
+    'waiting > replicated: ',
+    'replicated > waiting: b is disconnected',
+    'waiting > replicated: '
+  ]);
 });
 
 test('degrade: the disk counts when a cloud has been missing for the time, and until all are back for it', () => {
@@ -48,15 +52,16 @@ test('degrade: the disk counts when a cloud has been missing for the time, and u
   expect(after(50, '')).toBe('replicated');
   expect(after(50, 'b is stalled')).toBe('waiting');
   expect(after(4999)).toBe('waiting');
+  at.calls.splice(0);
   expect(after(1, 'b is disconnected')).toBe('degraded');
-  expect(at.calls.splice(0)).toEqual([true, ['degraded', 'b is disconnected']]);
+  expect(at.calls.splice(0)).toEqual([true, 'waiting > degraded: b is disconnected']);
   // A cloud that comes and goes does not make devices wait again and again.
   expect(after(1000, '')).toBe('degraded');
   expect(after(4000, 'b is disconnected')).toBe('degraded');
   expect(after(1000, '')).toBe('degraded');
   expect(after(4999)).toBe('degraded');
   expect(after(1)).toBe('replicated');
-  expect(at.calls).toEqual([false, ['replicated', '']]);
+  expect(at.calls).toEqual([false, 'degraded > replicated: ']);
 });
 
 test('degrade: a gateway that starts without its cloud waits for the time, too', () => {
