@@ -52,7 +52,9 @@ describe('the kafka uplink', () => {
       what: () => JSON.stringify(rig.problems)
     });
     const { reason } = rig.problems.find(({ code }) => code === 'NOT_REPLICATED');
-    expect(reason).toMatch(/does not provide it: it has 1 replica: give it 2 or more\. The records wait\./);
+    expect(reason).toMatch(
+      /does not provide it: its min\.insync\.replicas is 1: set it to 2 or more\. The records wait\./
+    );
     rig.complete();
     expect(rig.completed.size).toBe(0);
   });

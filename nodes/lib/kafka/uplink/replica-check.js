@@ -13,26 +13,23 @@ const SETTING = 'min.insync.replicas';
  * @param {(error: unknown) => void} done an error with the reason in its message
  */
 function checkReplicas(client, connection, topic, partitions, done) {
-  const least = Math.min(...partitions.map(({ replicas }) => replicas.length));
-  if (least < LEAST) return done(notReplicated(`it has ${least} replica: give it ${LEAST} or more`));
   const resources = [{ resourceType: TOPIC, resourceName: topic, configurationKeys: [SETTING] }];
-  client.describeConfigsV1(
+  client.describeConfigsV1.api(
     connection,
     resources,
-    false,
-    false,
     (/** @type {unknown} */ error, /** @type {any} */ answer) => {
       if (error) {
         const { errors = [] } = /** @type {AggregateError} */ (error);
         // Answered, so the connection is good.
-        return done(
-          errors.length > 0 ? notReplicated('its settings cannot be read: allow DescribeConfigs') : error
-        );
+        const refused = notReplicated('its settings cannot be read: allow DescribeConfigs');
+        return done(errors.length > 0 ? refused : error);
       }
-      const value = Number(
-        answer.results[0]?.configs.find((/** @type {any} */ { name }) => name === SETTING)?.value
-      );
-      done(value >= LEAST ? null : notReplicated(`its ${SETTING} is ${value}: set it to ${LEAST} or more`));
+      const { configs = [] } = answer.results[0] ?? {};
+      const inSync = Number(configs.find((/** @type {any} */ { name }) => name === SETTING)?.value);
+      const replicas = Math.min(...partitions.map((partition) => partition.replicas.length));
+      if (!(inSync >= LEAST)) done(notReplicated(`its ${SETTING} is ${inSync}: set it to ${LEAST} or more`));
+      else if (replicas < LEAST) done(notReplicated(`it has ${replicas} replica: give it ${LEAST} or more`));
+      else done(null);
     }
   );
 }

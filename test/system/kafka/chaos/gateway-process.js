@@ -11,10 +11,14 @@ const { build } = require('../../../../bench/harness/build');
 
 /** The process of the gateway (gateway.js). */
 class Gateway {
-  /** @param {string} broker @param {string} folder @param {string} mode @param {object} [settings] of the cluster */
-  constructor(broker, folder, mode, settings = {}) {
+  /**
+   * @param {string} broker @param {string} folder @param {string} mode @param {object} [settings] of the cluster
+   * @param {'safe' | 'replicated'} [acknowledge]
+   */
+  constructor(broker, folder, mode, settings = {}, acknowledge = 'safe') {
+    this.folder = folder;
     const program = path.join(__dirname, 'gateway.js');
-    const args = [program, broker, folder, mode, JSON.stringify(settings)];
+    const args = [program, broker, folder, mode, JSON.stringify(settings), acknowledge];
     this.child = spawn(process.execPath, args, {
       stdio: ['pipe', 'pipe', 'inherit']
     });
@@ -32,6 +36,14 @@ class Gateway {
   read() {
     this.child.stdin.write('\n');
     return this.next();
+  }
+
+  /** Ends it and removes its folder, as if its machine burned. */
+  async burn() {
+    const ended = new Promise((resolve) => this.child.once('exit', resolve));
+    this.child.kill('SIGKILL');
+    await ended;
+    fs.rmSync(this.folder, { recursive: true, force: true });
   }
 
   async stop() {

@@ -1,6 +1,7 @@
 'use strict';
 // Entry of a process: an engine with an MQTT listener, a log and a kafka uplink, without Node-RED.
-//   node test/system/kafka/chaos/gateway.js BROKERS DIRECTORY MODE [SETTINGS of the cluster node, as JSON]
+//   node test/system/kafka/chaos/gateway.js BROKERS DIRECTORY MODE [SETTINGS [ACKNOWLEDGE]]; SETTINGS of the cluster
+// node, as JSON
 // Standard output, one JSON object per line: {"port":…} when devices can connect and the uplink is connected; then for
 // each line on standard input {"cpu":{user,system} in µs,"rssKiB":…,"state":…,"counters":…}. It ends with its input.
 
@@ -12,14 +13,15 @@ const { clusterOptions } = require('../../../../nodes/lib/kafka/settings/kafka-o
 const { StoreThread } = require('../../../../nodes/lib/store');
 const { UplinkThread } = require('../../../../nodes/lib/kafka/uplink');
 
-const [brokers, directory, mode, settings = '{}'] = process.argv.slice(2);
+const [brokers, directory, mode, settings = '{}', level = 'safe'] = process.argv.slice(2);
+const acknowledge = /** @type {'safe' | 'replicated'} */ (level);
 const SOURCE = 1;
 const PRIORITY = 2;
 const BATCH = 3;
 const UPLINK = 4;
 const QUEUE = 1;
 
-const engine = new native.Engine({ acknowledge: 'safe', log: true }, () => {});
+const engine = new native.Engine({ acknowledge, log: true }, () => {});
 engine.applyPlan({
   stages: [
     { id: SOURCE, kind: 'source', protocol: 'mqtt', name: 'devices', next: [PRIORITY], messages: false },
@@ -56,7 +58,7 @@ const store = new StoreThread({ directory, ...limits });
 store.attach(engine.token);
 const { values } = parseOptions({ brokers, security: 'plaintext', ...JSON.parse(settings) }, schema);
 const { options } = clusterOptions(values, { node: null, files: undefined });
-const thread = new UplinkThread({ ...options, gateway: 'bench' });
+const thread = new UplinkThread({ ...options, gateway: 'bench', replicated: acknowledge === 'replicated' });
 /** @type {any} */
 let state = {};
 thread.on('state', (/** @type {any} */ latest) => {
