@@ -17,9 +17,11 @@ namespace {
 using test::CoapFrame;
 using test::CoapMessage;
 using test::CoapSignal;
-
-constexpr unsigned kChanged = 0x44, kContent = 0x45, kForbidden = 0x83, kTooMany = 0x9D,
-                   kUnavailable = 0xA3;
+using test::kChanged;
+using test::kContent;
+using test::kForbidden;
+using test::kTooMany;
+using test::kUnavailable;
 
 class Owner : public AgentSessionOwner {
  public:

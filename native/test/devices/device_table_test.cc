@@ -6,10 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "test/support/support.h"
+
 namespace seganet {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000;
+using test::kSecond;
 
 class DeviceTableTest : public testing::Test {
  protected:

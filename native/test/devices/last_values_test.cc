@@ -17,7 +17,8 @@
 namespace seganet {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000;
+using test::kSecond;
+
 constexpr int64_t kMinute = 60 * kSecond;
 
 // The values of one worker, and its devices.

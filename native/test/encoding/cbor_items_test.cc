@@ -6,19 +6,12 @@
 #include <string_view>
 
 #include "core/encoding/cbor_json.h"
+#include "test/support/support.h"
 
 namespace seganet {
 namespace {
 
-std::string Hex(std::string_view bytes) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string hex;
-  for (const char c : bytes) {
-    hex += kHex[static_cast<uint8_t>(c) >> 4];
-    hex += kHex[c & 15];
-  }
-  return hex;
-}
+using test::Hex;
 
 std::string Number(std::string_view text) {
   std::string out = "x";

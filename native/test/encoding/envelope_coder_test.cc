@@ -14,6 +14,8 @@
 namespace seganet {
 namespace {
 
+using test::Hex;
+
 constexpr Format kEncoded[] = {Format::kJson, Format::kCbor, Format::kSenmlJson,
                                Format::kSenmlCbor};
 constexpr char kRefused[] = "refused";
@@ -52,16 +54,6 @@ TEST(EnvelopeCoder, AJsonArrayHasTheObjectsOfTheLines) {
   wanted.back() = ']';
   std::replace(wanted.begin(), wanted.end(), '\n', ',');
   EXPECT_EQ(Encoded(Format::kJson, Lines()), wanted);
-}
-
-std::string Hex(std::string_view bytes) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string hex;
-  for (const char c : bytes) {
-    hex += kHex[static_cast<uint8_t>(c) >> 4];
-    hex += kHex[c & 15];
-  }
-  return hex;
 }
 
 TEST(EnvelopeCoder, ACborSequenceLeavesOutWhatTheRecordBeforeHas) {

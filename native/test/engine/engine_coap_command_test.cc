@@ -12,9 +12,11 @@ namespace {
 
 using test::CoapClient;
 using test::CoapMessage;
+using test::kChanged;
+using test::kContent;
+using test::kForbidden;
+using test::kObserve;
 using test::Until;
-
-constexpr unsigned kChanged = 0x44, kContent = 0x45, kForbidden = 0x83, kObserve = 6;
 
 class EngineCoapCommand : public test::EngineCoapTest {
  protected:

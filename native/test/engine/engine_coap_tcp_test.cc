@@ -16,12 +16,13 @@ using test::CoapFrame;
 using test::CoapMessage;
 using test::CoapSignal;
 using test::DeviceClient;
+using test::kChanged;
+using test::kContent;
+using test::kForbidden;
 using test::Until;
 
-constexpr unsigned kChanged = 0x44, kContent = 0x45, kForbidden = 0x83;
-
 // The device's end of a connection.
-class Client : public DeviceClient {
+class TcpClient : public DeviceClient {
  public:
   using DeviceClient::DeviceClient;
 
@@ -64,7 +65,7 @@ class EngineCoapTcp : public test::EngineCoapTest {
 
 TEST_F(EngineCoapTcp, TheGatewayGreetsFirst) {
   Start({}, Plan());
-  Client device(ListenTcp());
+  TcpClient device(ListenTcp());
   const CoapMessage csm = device.Any();
   EXPECT_EQ(csm.code, test::kCoapCsm);
   EXPECT_EQ(csm.Number(2), 262'144) << "Max-Message-Size";
@@ -72,7 +73,7 @@ TEST_F(EngineCoapTcp, TheGatewayGreetsFirst) {
 
 TEST_F(EngineCoapTcp, PostsAreRecordsAndAreAnswered) {
   Start({}, Plan());
-  Client device(ListenTcp());
+  TcpClient device(ListenTcp());
   ASSERT_TRUE(device.SendCsm());
   for (int i = 0; i < 50; ++i) {
     ASSERT_EQ(device.Post({"r", "d", "t"}, std::to_string(i)), kChanged);
@@ -90,7 +91,7 @@ TEST_F(EngineCoapTcp, PostsAreRecordsAndAreAnswered) {
 
 TEST_F(EngineCoapTcp, AMessageInPiecesIsOne) {
   Start({}, Plan());
-  Client device(ListenTcp());
+  TcpClient device(ListenTcp());
   const std::string stream =
       CoapFrame(CoapSignal(test::kCoapCsm)) +
       CoapFrame(device.Request(test::kCoapPost, {"r", "d"}, std::string(300, 'x')));
@@ -102,7 +103,7 @@ TEST_F(EngineCoapTcp, AMessageInPiecesIsOne) {
 // The acceptor answers requests from before the device is known, once.
 TEST_F(EngineCoapTcp, PingsAndDiscoveryAreAnsweredBeforeADeviceIsKnown) {
   Start({}, Plan());
-  Client device(ListenTcp());
+  TcpClient device(ListenTcp());
   ASSERT_TRUE(device.SendCsm());
   ASSERT_TRUE(device.Send(CoapFrame(CoapSignal(test::kCoapPing, "p"))));
   CoapMessage pong = device.Next();
@@ -123,7 +124,7 @@ TEST_F(EngineCoapTcp, TheAnswerComesWhenTheRecordIsSafe) {
   EngineOptions options;
   options.acknowledge = Acknowledge::kSafe;
   Start(options, Plan({}, false));
-  Client device(ListenTcp());
+  TcpClient device(ListenTcp());
   ASSERT_TRUE(device.SendCsm());
   ASSERT_TRUE(device.Send(CoapFrame(device.Request(test::kCoapPost, {"r", "d"}, "1"))));
   ASSERT_TRUE(Until([this] { return HeldRecords() == 1; }));
@@ -136,7 +137,7 @@ TEST_F(EngineCoapTcp, TheAnswerComesWhenTheRecordIsSafe) {
 
 TEST_F(EngineCoapTcp, AConnectionBelongsToOneDevice) {
   Start({}, Plan());
-  Client device(ListenTcp());
+  TcpClient device(ListenTcp());
   ASSERT_TRUE(device.SendCsm());
   EXPECT_EQ(device.Post({"r", "mine"}, "1"), kChanged);
   EXPECT_EQ(device.Post({"r", "yours"}, "1"), kForbidden);
@@ -147,7 +148,7 @@ TEST_F(EngineCoapTcp, AConnectionBelongsToOneDevice) {
 TEST_F(EngineCoapTcp, AKnownDeviceTakesOverTheConnection) {
   Start({}, Plan());
   const uint16_t port = ListenTcp();
-  Client old(port), young(port);
+  TcpClient old(port), young(port);
   ASSERT_TRUE(old.SendCsm());
   ASSERT_EQ(old.Post({"r", "same"}, "1"), kChanged);
   ASSERT_TRUE(young.SendCsm());
@@ -159,7 +160,7 @@ TEST_F(EngineCoapTcp, AKnownDeviceTakesOverTheConnection) {
 
 TEST_F(EngineCoapTcp, AStopSendsRelease) {
   Start({}, Plan());
-  Client device(ListenTcp());
+  TcpClient device(ListenTcp());
   ASSERT_TRUE(device.SendCsm());
   ASSERT_EQ(device.Post({"r", "d"}, "1"), kChanged);
   engine_.Unlisten(kSource);
@@ -169,7 +170,7 @@ TEST_F(EngineCoapTcp, AStopSendsRelease) {
 
 TEST_F(EngineCoapTcp, ALongBodyIsOneRecord) {
   Start({}, Plan());
-  Client device(ListenTcp());
+  TcpClient device(ListenTcp());
   ASSERT_TRUE(device.SendCsm());
   ASSERT_EQ(device.Post({"r", "d"}, std::string(100'000, 'x')), kChanged);
   const auto seen = Records(1);
@@ -182,7 +183,7 @@ TEST_F(EngineCoapTcp, AConnectionWithoutADeviceInTimeIsClosed) {
   uint16_t port = 0;
   const ListenSpec spec{.host = "127.0.0.1", .connect_timeout_us = 300'000};
   ASSERT_TRUE(engine_.Listen(kSource, spec, &port).ok());
-  Client silent(port), pinging(port);
+  TcpClient silent(port), pinging(port);
   ASSERT_TRUE(pinging.SendCsm());
   EXPECT_TRUE(silent.ClosedByPeer());
   EXPECT_TRUE(pinging.ClosedByPeer());
@@ -193,7 +194,7 @@ TEST_F(EngineCoapTcp, AConnectionWithoutADeviceInTimeIsClosed) {
 TEST_F(EngineCoapTcp, BadInputEndsOnlyItsConnection) {
   Start({}, Plan());
   const uint16_t port = ListenTcp();
-  Client maker(port);
+  TcpClient maker(port);
   const std::string csm = CoapFrame(CoapSignal(test::kCoapCsm));
   const std::string post = CoapFrame(maker.Request(test::kCoapPost, {"r", "d"}, "1"));
   const auto with = [](CoapMessage m, unsigned option, std::string value) {
@@ -225,7 +226,7 @@ TEST_F(EngineCoapTcp, BadInputEndsOnlyItsConnection) {
        }(),
        false}};
   for (const auto& [name, bytes, aborts] : inputs) {
-    Client bad(port);
+    TcpClient bad(port);
     bad.Send(bytes);
     unsigned last = 0;
     for (CoapMessage m = bad.Next(); m.code != 0; m = bad.Next()) last = m.code;
@@ -241,7 +242,7 @@ TEST_F(EngineCoapTcp, BadInputEndsOnlyItsConnection) {
 
 TEST_F(EngineCoapTcp, BadRequestsAreAnsweredAndTheConnectionStays) {
   Start({}, Plan());
-  Client device(ListenTcp());
+  TcpClient device(ListenTcp());
   ASSERT_TRUE(device.SendCsm());
   ASSERT_EQ(device.Post({"r", "d"}, "1"), kChanged);
   const auto ask = [&](CoapMessage m) {
@@ -269,7 +270,7 @@ TEST_F(EngineCoapTcp, StreamsOfAProvenDeviceNeedNotNameIt) {
   ASSERT_TRUE(engine_.Listen(kSource, {.transport = Transport::kStreams}, &port).ok());
   int fd = -1;
   ASSERT_TRUE(engine_.OpenStream(kSource, {.address = "tls", .device = "proven"}, &fd).ok());
-  Client device(DeviceClient::FromFd{fd});
+  TcpClient device(DeviceClient::FromFd{fd});
   ASSERT_TRUE(device.SendCsm());
   EXPECT_EQ(device.Post({"r", "proven", "t"}, "1"), kChanged);
   EXPECT_EQ(device.Post({"r", "other", "t"}, "1"), kForbidden);

@@ -15,11 +15,12 @@ namespace {
 
 using test::CoapClient;
 using test::CoapMessage;
+using test::kChanged;
+using test::kMaxAge;
+using test::kTooMany;
+using test::kUnavailable;
 using test::Seen;
 using test::Until;
-
-constexpr unsigned kChanged = 0x44, kTooMany = 0x9D, kUnavailable = 0xA3;
-constexpr unsigned kMaxAge = 14;
 
 class EngineCoapUdp : public test::EngineCoapTest {
  protected:

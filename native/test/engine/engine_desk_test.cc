@@ -15,13 +15,15 @@ namespace seganet {
 namespace {
 
 using test::CoapMessage;
+using test::kChanged;
 using test::kCoapGet;
 using test::kCoapPost;
+using test::kContent;
+using test::kTimeout;
+using test::kUnauthorized;
+using test::kUnavailable;
 using test::Until;
 using Client = test::DeskClient;
-
-constexpr unsigned kChanged = 0x44, kContent = 0x45, kUnauthorized = 0x81, kUnavailable = 0xA3,
-                   kTimeout = 0xA4;
 
 using EngineDesk = test::EngineDeskTest;
 

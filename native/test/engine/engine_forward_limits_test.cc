@@ -13,11 +13,12 @@ namespace {
 using test::CoapMessage;
 using test::kCoapGet;
 using test::kCoapPost;
+using test::kContent;
+using test::kTimeout;
+using test::kUnavailable;
 using test::Until;
 using Client = test::DeskClient;
 using EngineForwardLimits = test::EngineForwardTest;
-
-constexpr unsigned kContent = 0x45, kUnavailable = 0xA3, kTimeout = 0xA4;
 
 TEST_F(EngineForwardLimits, ADeviceThatDoesNotAnswerEndsIn504AndItsLateAnswerIsDropped) {
   Start({}, Plan());

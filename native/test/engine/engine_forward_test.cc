@@ -19,10 +19,11 @@ using test::CoapMessage;
 using test::CoapSignal;
 using test::kCoapGet;
 using test::kCoapPost;
+using test::kContent;
+using test::kCreated;
+using test::kUnavailable;
 using test::Until;
 using Client = test::DeskClient;
-
-constexpr unsigned kCreated = 0x41, kContent = 0x45, kUnavailable = 0xA3;
 
 using EngineForward = test::EngineForwardTest;
 

@@ -15,6 +15,7 @@ namespace {
 
 using mqtt_test::Publish1;
 using test::DeviceClient;
+using test::kIdentifierRejected;
 using test::LogIn;
 using test::Until;
 
@@ -240,8 +241,6 @@ TEST_F(EngineLogin, AStreamNeedsAStageThatListens) {
   engine_.Close();
   EXPECT_EQ(engine_.OpenStream(kSource, {}, &fd).error(), ENOTCONN);
 }
-
-constexpr std::string_view kIdentifierRejected{"\x20\x02\0\x02", 4};
 
 class EngineProof : public EngineLogin {
  protected:

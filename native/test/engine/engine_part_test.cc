@@ -21,15 +21,17 @@ using test::CoapFrame;
 using test::CoapMessage;
 using test::CoapSignal;
 using test::DeviceClient;
+using test::kChanged;
+using test::kContent;
+using test::kForbidden;
+using test::kIdentifierRejected;
+using test::kObserve;
 using test::LogIn;
 using test::Publish5;
 using test::Seen;
 using test::Spec;
 using test::Subscribe;
 using test::Until;
-
-constexpr unsigned kChanged = 0x44, kContent = 0x45, kForbidden = 0x83, kObserve = 6;
-constexpr std::string_view kIdentifierRejected{"\x20\x02\0\x02", 4};
 
 class EnginePart : public test::EngineCoapTest {
  protected:

@@ -18,10 +18,10 @@ using test::CoapSignal;
 using test::kCoapGet;
 using test::kCoapPost;
 using test::kDeskChanged;
+using test::kNotFound;
+using test::kUnavailable;
 using test::Until;
 using Client = test::DeskClient;
-
-constexpr unsigned kNotFound = 0x84, kUnavailable = 0xA3;
 
 class EnginePost : public test::EngineDeskTest {
  protected:

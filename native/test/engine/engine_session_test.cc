@@ -15,14 +15,13 @@ namespace {
 
 using test::Accepted;
 using test::DeviceClient;
+using test::kSecond;
 using test::Lit;
 using test::LogIn;
 using test::Login;
 using test::SessionExpiry;
 using test::SessionPresent;
 using test::Until;
-
-constexpr int64_t kSecond = 1'000'000;
 
 class EngineSession : public test::EngineTest {
  protected:

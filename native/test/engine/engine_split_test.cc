@@ -18,14 +18,16 @@ namespace {
 using test::Accepted;
 using test::CoapClient;
 using test::DeviceClient;
+using test::kChanged;
+using test::kForbidden;
+using test::kMaxAge;
+using test::kTooMany;
 using test::LogIn;
 using test::Publish5;
 using test::Spec;
 using test::UplinkStage;
 
 constexpr uint32_t kSplitter = 9;
-constexpr unsigned kChanged = 0x44, kForbidden = 0x83, kTooMany = 0x9D;
-constexpr unsigned kMaxAge = 14;
 
 class EngineSplit : public test::EngineTest {
  protected:

@@ -14,14 +14,13 @@ namespace {
 
 using test::Accepted;
 using test::DeviceClient;
+using test::kSecond;
 using test::LogIn;
 using test::Login;
 using test::SessionExpiry;
 using test::Until;
 using test::WillDelay;
 using Records = std::vector<std::string>;
-
-constexpr int64_t kSecond = 1'000'000;
 
 class EngineWill : public test::EngineTest {
  protected:

@@ -12,7 +12,7 @@
 namespace seganet {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000;
+using test::kSecond;
 
 Record Made(std::string_view device, std::string_view topic, std::string_view payload,
             int64_t now_us = 0) {

@@ -20,11 +20,10 @@
 namespace seganet {
 namespace {
 
+using test::kSecond;
 using test::MakeRecord;
 using test::Spec;
 using test::UplinkStage;
-
-constexpr int64_t kSecond = 1'000'000;
 
 // Notes what becomes of the devices' packets.
 class Packets : public ReceiptHolder {

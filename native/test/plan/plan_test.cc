@@ -13,10 +13,9 @@ namespace seganet {
 namespace {
 
 using test::BatchStage;
+using test::Problem;
 using test::Spec;
 using test::UplinkStage;
-
-std::string Problem(const std::vector<StageSpec>& stages) { return ValidatePlan(stages).message(); }
 
 TEST(Plan, TakesNothingAndAWholeChain) {
   EXPECT_EQ(Problem({}), "");

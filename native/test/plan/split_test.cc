@@ -15,14 +15,13 @@ namespace seganet {
 namespace {
 
 using test::BatchStage;
+using test::Problem;
 using test::Spec;
 using test::UplinkStage;
 
 Split Of(const std::vector<SplitPart>& parts, const Split* before = nullptr) {
   return Split(parts, std::vector<Holdings>(parts.size()), before);
 }
-
-std::string Problem(const std::vector<StageSpec>& stages) { return ValidatePlan(stages).message(); }
 
 StageSpec SplitStage(uint32_t id, const std::vector<std::string>& names,
                      std::vector<uint32_t> next) {

@@ -15,7 +15,7 @@
 namespace seganet {
 namespace {
 
-constexpr int64_t kSecond = 1'000'000;
+using test::kSecond;
 
 struct Ended {
   std::string device, topic, payload;

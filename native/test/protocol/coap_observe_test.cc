@@ -19,25 +19,20 @@ using coap_test::Bytes;
 using coap_test::Datagram;
 using coap_test::kAck;
 using coap_test::kCon;
+using coap_test::kDeregister;
 using coap_test::kGetCode;
 using coap_test::kNon;
 using coap_test::kPostCode;
+using coap_test::kRegister;
 using coap_test::kRst;
+using coap_test::ObserveBytes;
 using coap_test::Options;
 using coap_test::Path;
 using coap_test::Read;
 
-Bytes Get(unsigned id, std::string_view token, std::string_view path, const Bytes& observe) {
-  Options options{{6, observe}};
-  for (const auto& segment : Path(path)) options.push_back(segment);
-  return Datagram(kCon, kGetCode, id, token, options);
-}
-const Bytes kRegister;
-const Bytes kDeregister = "\x01";
-
 TEST(CoapObserve, ARegistrationIsAnsweredSeparatelyUntilTheAddressIsProved) {
   Bench bench;
-  auto sent = bench.Ask(Get(1, "t", "cmd/dev", kRegister));
+  auto sent = bench.Ask(ObserveBytes(1, "t", "cmd/dev", kRegister));
   ASSERT_EQ(sent.size(), 2u);
   EXPECT_EQ(sent[0].type, kAck);
   EXPECT_EQ(sent[0].code, 0u);
@@ -50,7 +45,7 @@ TEST(CoapObserve, ARegistrationIsAnsweredSeparatelyUntilTheAddressIsProved) {
   EXPECT_FALSE(bench.server.Listens("de"));
   bench.Ask(Datagram(kAck, 0, sent[1].id));
 
-  sent = bench.Ask(Get(2, "t", "cmd/dev", kRegister));  // renewed, and proved now
+  sent = bench.Ask(ObserveBytes(2, "t", "cmd/dev", kRegister));  // renewed, and proved now
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].type, kAck);
   EXPECT_EQ(sent[0].dotted(), 205u);
@@ -59,7 +54,7 @@ TEST(CoapObserve, ARegistrationIsAnsweredSeparatelyUntilTheAddressIsProved) {
 
 TEST(CoapObserve, ARegistrationWithoutAnAcknowledgementIsDropped) {
   Bench bench;
-  bench.Ask(Get(1, "t", "cmd/dev", kRegister));
+  bench.Ask(ObserveBytes(1, "t", "cmd/dev", kRegister));
   EXPECT_EQ(bench.Wait(100).size(), 4u);
   EXPECT_EQ(bench.TakeLog(), "[dev observes][dev left]");
   EXPECT_FALSE(bench.server.Listens("dev"));
@@ -158,10 +153,10 @@ TEST(CoapObserve, AResetEndsTheObservation) {
 TEST(CoapObserve, ADeregistrationEndsItAndAnswersAsAGet) {
   Bench bench;
   bench.Observe("cmd/dev", "t");
-  const auto other = bench.Ask(Get(2, "u", "cmd/dev", kDeregister));
+  const auto other = bench.Ask(ObserveBytes(2, "u", "cmd/dev", kDeregister));
   EXPECT_TRUE(bench.server.Listens("dev"));  // another token
   EXPECT_EQ(other.at(0).dotted(), 404u);
-  bench.Ask(Get(3, "t", "cmd/dev", kDeregister));
+  bench.Ask(ObserveBytes(3, "t", "cmd/dev", kDeregister));
   EXPECT_EQ(bench.TakeLog(), "[dev left]");
   EXPECT_FALSE(bench.server.Listens("dev"));
 }
@@ -214,7 +209,7 @@ TEST(CoapObserve, AGetBringsTheLatestCommandAndARegistrationNone) {
     EXPECT_EQ(sent[0].Text(4).size(), 4u);
   }
   EXPECT_EQ(bench.Ask(Datagram(kCon, kGetCode, 5, "", Path("cmd/dev/fan"))).at(0).dotted(), 404u);
-  EXPECT_EQ(bench.Ask(Get(6, "t", "cmd/dev", kRegister)).at(0).payload, "");
+  EXPECT_EQ(bench.Ask(ObserveBytes(6, "t", "cmd/dev", kRegister)).at(0).payload, "");
 }
 
 // RFC 7959 2.6.
@@ -288,7 +283,7 @@ TEST(CoapObserve, ObserversAreBoundedAndOneMoreIsAnsweredAsAGet) {
   }
   EXPECT_TRUE(bench.server.Listens("dev9"));
   EXPECT_FALSE(bench.server.Listens("dev10"));
-  const auto sent = bench.Ask(Get(1, "t", "cmd/dev10", kRegister));
+  const auto sent = bench.Ask(ObserveBytes(1, "t", "cmd/dev10", kRegister));
   EXPECT_EQ(sent.at(0).dotted(), 404u);
   EXPECT_FALSE(sent[0].Has(6));
   // A device's own oldest is replaced.
@@ -337,8 +332,8 @@ TEST(CoapObserve, AddressesThatProveNothingDisplaceNoObserverThatDid) {
   Bench bench({}, limits);
   bench.Observe("cmd/dev", "real");  // acknowledges its registration
   for (unsigned i = 0; i < 100; ++i) {
-    bench.Ask(Get(1000 + i, "s" + std::to_string(i),
-                  i % 2 == 0 ? "cmd/dev" : "cmd/d" + std::to_string(i), kRegister),
+    bench.Ask(ObserveBytes(1000 + i, "s" + std::to_string(i),
+                           i % 2 == 0 ? "cmd/dev" : "cmd/d" + std::to_string(i), kRegister),
               "spoofed-" + std::to_string(i));
   }
   bench.TakeLog();
@@ -348,7 +343,7 @@ TEST(CoapObserve, AddressesThatProveNothingDisplaceNoObserverThatDid) {
     return read.token == "real" && read.payload == "on";
   }));
   // The table of unproved addresses is full, and a new device is still accepted.
-  bench.Ask(Get(5, "late", "cmd/late", kRegister), "late");
+  bench.Ask(ObserveBytes(5, "late", "cmd/late", kRegister), "late");
   EXPECT_TRUE(bench.server.Listens("late"));
 }
 
@@ -356,9 +351,9 @@ TEST(CoapObserve, AnObserverDisplacedByAnotherDeviceObservesNoLonger) {
   Limits limits;
   limits.max_observers = 1;
   Bench bench({}, limits);
-  bench.Ask(Get(1, "t", "cmd/a", kRegister), "far-a");
+  bench.Ask(ObserveBytes(1, "t", "cmd/a", kRegister), "far-a");
   EXPECT_EQ(bench.TakeLog(), "[a observes]");
-  bench.Ask(Get(1, "t", "cmd/b", kRegister), "far-b");
+  bench.Ask(ObserveBytes(1, "t", "cmd/b", kRegister), "far-b");
   EXPECT_EQ(bench.TakeLog(), "[a left][b observes]");
   EXPECT_FALSE(bench.server.Listens("a"));
 }

@@ -15,14 +15,16 @@ using coap::StreamPeek;
 using coap_test::Bytes;
 using coap_test::Csm;
 using coap_test::Frame;
+using coap_test::kAbortCode;
 using coap_test::kGetCode;
+using coap_test::kPingCode;
+using coap_test::kPongCode;
 using coap_test::kPostCode;
 using coap_test::Lit;
 using coap_test::Path;
 using coap_test::Span;
 using Status = StreamPeek::Status;
 
-constexpr unsigned kPingCode = 0xE2, kPongCode = 0xE3, kAbortCode = 0xE5;
 constexpr size_t kMaxBytes = 4096;
 
 StreamPeek Peek(std::string_view bytes, size_t answered = 0) {

@@ -18,9 +18,13 @@ using coap_test::BlockValue;
 using coap_test::Bytes;
 using coap_test::Csm;
 using coap_test::Frame;
+using coap_test::kAbortCode;
 using coap_test::kCsmCode;
 using coap_test::kGetCode;
+using coap_test::kPingCode;
+using coap_test::kPongCode;
 using coap_test::kPostCode;
+using coap_test::kReleaseCode;
 using coap_test::Lit;
 using coap_test::Options;
 using coap_test::Path;
@@ -29,14 +33,12 @@ using coap_test::Span;
 using coap_test::StreamBench;
 using coap_test::Uint;
 
-constexpr unsigned kPingCode = 0xE2, kPongCode = 0xE3, kReleaseCode = 0xE4, kAbortCode = 0xE5;
-
 Bytes Post(std::string_view token, std::string_view payload, const Options& more = {}) {
   return Frame(kPostCode, token, Path("r/dev/temp", more), payload);
 }
 
-Bytes Observe(std::string_view token, std::string_view path, const Bytes& value = "",
-              const Options& more = {}) {
+Bytes ObserveWith(std::string_view token, std::string_view path, const Bytes& value = "",
+                  const Options& more = {}) {
   Options options{{6, value}};
   for (const auto& option : Path(path, more)) options.push_back(option);
   return Frame(kGetCode, token, options);
@@ -80,7 +82,7 @@ TEST(CoapStream, RequestsOfAnotherDeviceAreForbidden) {
   StreamBench bench;
   const auto sent = bench.Ask(Csm() + Frame(kPostCode, "t", Path("r/other"), "x"));
   EXPECT_EQ(sent.at(0).dotted(), 403u);
-  EXPECT_EQ(bench.Ask(Observe("t", "cmd/other")).at(0).dotted(), 403u);
+  EXPECT_EQ(bench.Ask(ObserveWith("t", "cmd/other")).at(0).dotted(), 403u);
   EXPECT_EQ(bench.TakeLog(), "");
   EXPECT_EQ(bench.reason, CloseReason::kNone);
 }
@@ -119,7 +121,7 @@ TEST(CoapStream, DiscoveryIsAnswered) {
 
 TEST(CoapStream, ACommandIsANotificationAndAPingWhosePongTakesIt) {
   StreamBench bench;
-  auto sent = bench.Ask(Csm() + Observe("obs", "cmd/dev"));
+  auto sent = bench.Ask(Csm() + ObserveWith("obs", "cmd/dev"));
   EXPECT_EQ(sent.at(0).dotted(), 205u);
   EXPECT_TRUE(sent[0].Has(6));
   EXPECT_EQ(sent[0].payload, "");
@@ -144,7 +146,7 @@ TEST(CoapStream, ACommandIsANotificationAndAPingWhosePongTakesIt) {
 
 TEST(CoapStream, APongWithoutATokenIsOfTheOldestPing) {
   StreamBench bench;
-  bench.Ask(Csm() + Observe("t", "cmd/dev"));
+  bench.Ask(Csm() + ObserveWith("t", "cmd/dev"));
   bench.TakeLog();
   EXPECT_TRUE(bench.session.OnTime(0));
   EXPECT_TRUE(bench.session.OnTime(120'000'000));  // the Ping of an idle connection
@@ -164,7 +166,7 @@ TEST(CoapStream, CommandsInFlightAreBoundedAndGivenUp) {
   limits.idle_ping_s = 0;
   StreamBench bench({}, limits);
   EXPECT_EQ(bench.session.Command(1, "cmd/dev", "x"), CommandStart::kNotListening);
-  bench.Ask(Csm() + Observe("t", "cmd/dev"));
+  bench.Ask(Csm() + ObserveWith("t", "cmd/dev"));
   bench.TakeLog();
   EXPECT_EQ(bench.session.Command(1, "cmd/dev", "x"), CommandStart::kSent);
   EXPECT_EQ(bench.session.Command(2, "cmd/dev", "x"), CommandStart::kSent);
@@ -178,12 +180,12 @@ TEST(CoapStream, CommandsInFlightAreBoundedAndGivenUp) {
 
 TEST(CoapStream, ADeregistrationEndsTheObservation) {
   StreamBench bench;
-  bench.Ask(Csm() + Observe("t", "cmd/dev") + Observe("u", "cmd/dev/led"));
+  bench.Ask(Csm() + ObserveWith("t", "cmd/dev") + ObserveWith("u", "cmd/dev/led"));
   bench.TakeLog();
-  bench.Ask(Observe("t", "cmd/dev", "\x01"));
+  bench.Ask(ObserveWith("t", "cmd/dev", "\x01"));
   EXPECT_EQ(bench.TakeLog(), "");
   EXPECT_TRUE(bench.session.listening());
-  bench.Ask(Observe("u", "cmd/dev/led", "\x01"));
+  bench.Ask(ObserveWith("u", "cmd/dev/led", "\x01"));
   EXPECT_EQ(bench.TakeLog(), "[dev left]");
   EXPECT_FALSE(bench.session.listening());
 }
@@ -192,7 +194,7 @@ TEST(CoapStream, ACommandOverTheDevicesMessageSizeGoesInBlocks) {
   const Bytes body(5000, 'x');
   const Bytes small = Frame(kCsmCode, "", {{2, Uint(600)}, {4, ""}});
   StreamBench bench;
-  bench.Ask(small + Observe("t", "cmd/dev"));
+  bench.Ask(small + ObserveWith("t", "cmd/dev"));
   bench.TakeLog();
   ASSERT_EQ(bench.session.Command(1, "cmd/dev", body), CommandStart::kSent);
   const size_t before = bench.output.size();
@@ -214,7 +216,7 @@ TEST(CoapStream, ACommandOverTheDevicesMessageSizeGoesInBlocks) {
   EXPECT_EQ(bench.TakeLog(), "[command 1 0]");
 
   StreamBench without_blocks;
-  without_blocks.Ask(Frame(kCsmCode, "", {{2, Uint(600)}}) + Observe("t", "cmd/dev"));
+  without_blocks.Ask(Frame(kCsmCode, "", {{2, Uint(600)}}) + ObserveWith("t", "cmd/dev"));
   EXPECT_EQ(without_blocks.session.Command(1, "cmd/dev", body), CommandStart::kTooLarge);
 }
 
@@ -351,10 +353,10 @@ TEST(CoapStream, BadInputAbortsTheConnectionOrIsRefused) {
 
 TEST(CoapStream, TheResultDoesNotDependOnHowTheBytesWereCut) {
   Bytes stream =
-      Csm() + Post("a", "21.5") + Frame(kPingCode, "p", {{2, ""}}) + Observe("o", "cmd/dev") +
+      Csm() + Post("a", "21.5") + Frame(kPingCode, "p", {{2, ""}}) + ObserveWith("o", "cmd/dev") +
       Frame(0) + Frame(kGetCode, "w", Path(".well-known/core")) + Post("b", Bytes(300, 'x')) +
       Post("c", Bytes(16, 'y'), {{27, "\x08"}}) + Post("d", "z", {{27, "\x10"}}) +
-      Frame(kPostCode, "e", Path("x")) + Observe("o", "cmd/dev", "\x01") + Frame(kReleaseCode);
+      Frame(kPostCode, "e", Path("x")) + ObserveWith("o", "cmd/dev", "\x01") + Frame(kReleaseCode);
   StreamBench whole;
   whole.Ask(stream);
   EXPECT_EQ(whole.reason, CloseReason::kDisconnected);

@@ -17,20 +17,15 @@ using coap_test::Bytes;
 using coap_test::Datagram;
 using coap_test::kAck;
 using coap_test::kCon;
+using coap_test::kDeregister;
 using coap_test::kGetCode;
 using coap_test::kNon;
 using coap_test::kPostCode;
+using coap_test::kRegister;
+using coap_test::ObserveBytes;
 using coap_test::Options;
 using coap_test::Path;
 using coap_test::Read;
-
-Bytes Get(unsigned id, std::string_view token, std::string_view path, std::string_view observe) {
-  Options options{{6, Bytes(observe)}};
-  for (const auto& segment : Path(path)) options.push_back(segment);
-  return Datagram(kCon, kGetCode, id & 0xFFFF, token, options);
-}
-constexpr std::string_view kRegister;
-constexpr std::string_view kDeregister = "\x01";
 
 constexpr unsigned kFlood = 100'000;
 constexpr size_t kMostBytes = 4 * 1024 * 1024;
@@ -58,7 +53,7 @@ TEST(CoapUnproved, RegistrationsOfManyDevicesTakeBoundedMemory) {
   bench.Observe("cmd/good", "t", "good peer");
   for (unsigned i = 0; i < kFlood; ++i) {
     const std::string n = std::to_string(i);
-    bench.Ask(Get(i, "t", "cmd/d" + n, kRegister), "peer " + n);
+    bench.Ask(ObserveBytes(i, "t", "cmd/d" + n, kRegister), "peer " + n);
     bench.TakeLog();
     if (i % 1000 == 0) ASSERT_LT(bench.server.memory_bytes(), kMostBytes);
   }
@@ -72,7 +67,7 @@ TEST(CoapUnproved, RegistrationsForOneDeviceTakeBoundedMemory) {
   Bench bench(Settings{}, SmallLimits());
   bench.Observe("cmd/good", "t", "good peer");
   for (unsigned i = 0; i < kFlood; ++i) {
-    bench.Ask(Get(i, "t", "cmd/good", kRegister), "peer " + std::to_string(i));
+    bench.Ask(ObserveBytes(i, "t", "cmd/good", kRegister), "peer " + std::to_string(i));
     bench.TakeLog();
   }
   EXPECT_LT(bench.server.memory_bytes(), kMostBytes);
@@ -84,8 +79,8 @@ TEST(CoapUnproved, RegistrationsThatEndAtOnceLeaveNothing) {
   bench.Observe("cmd/good", "t", "good peer");
   for (unsigned i = 0; i < kFlood; ++i) {
     const std::string peer = "peer " + std::to_string(i);
-    bench.Ask(Get(i, "t", "cmd/dev", kRegister), peer);
-    bench.Ask(Get(i + 1, "t", "cmd/dev", kDeregister), peer);
+    bench.Ask(ObserveBytes(i, "t", "cmd/dev", kRegister), peer);
+    bench.Ask(ObserveBytes(i + 1, "t", "cmd/dev", kDeregister), peer);
     EXPECT_EQ(bench.TakeLog(), "[dev observes][dev left]");
   }
   EXPECT_LT(bench.server.memory_bytes(), kMostBytes);
@@ -95,11 +90,11 @@ TEST(CoapUnproved, RegistrationsThatEndAtOnceLeaveNothing) {
 
 TEST(CoapUnproved, ARenewedRegistrationLeavesOneMessage) {
   Bench bench;
-  const std::vector<Read> first = bench.Ask(Get(1, "t", "cmd/dev", kRegister));
+  const std::vector<Read> first = bench.Ask(ObserveBytes(1, "t", "cmd/dev", kRegister));
   ASSERT_EQ(first.size(), 2u);
   const size_t before = bench.server.memory_bytes();
   for (unsigned i = 2; i < 200; ++i) {
-    const std::vector<Read> sent = bench.Ask(Get(i, "t", "cmd/dev", kRegister));
+    const std::vector<Read> sent = bench.Ask(ObserveBytes(i, "t", "cmd/dev", kRegister));
     ASSERT_EQ(sent.size(), 1u);
     EXPECT_EQ(sent[0].type, kAck);
   }
@@ -115,18 +110,18 @@ TEST(CoapUnproved, ARenewedRegistrationLeavesOneMessage) {
 TEST(CoapUnproved, ADisplacedObserverLosesItsWaitingCommand) {
   for (const bool displaced : {true, false}) {
     Bench bench;
-    bench.Ask(Get(1, "t", "cmd/dev", kRegister), "first");
+    bench.Ask(ObserveBytes(1, "t", "cmd/dev", kRegister), "first");
     ASSERT_EQ(bench.Command(7, "dev", "cmd/dev", "secret"), CommandStart::kSent);
     EXPECT_EQ(bench.TakeSent().size(), 0u);
     bench.TakeLog();
     if (displaced) {
       for (unsigned i = 0; i < 4; ++i) {
-        bench.Ask(Get(i, "t", "cmd/dev", kRegister), "peer " + std::to_string(i));
+        bench.Ask(ObserveBytes(i, "t", "cmd/dev", kRegister), "peer " + std::to_string(i));
       }
       EXPECT_EQ(bench.TakeLog(),
                 "[dev observes][dev observes][dev observes][command 7 1][dev observes]");
     } else {
-      bench.Ask(Get(2, "t", "cmd/dev", kDeregister), "first");
+      bench.Ask(ObserveBytes(2, "t", "cmd/dev", kDeregister), "first");
       EXPECT_EQ(bench.TakeLog(), "[dev left][command 7 1]");
     }
     for (const Read& read : bench.Wait(100)) EXPECT_NE(read.payload, "secret");
@@ -137,10 +132,10 @@ TEST(CoapUnproved, OtherMessagesForThePeerOfADisplacedObserverAreSent) {
   Limits limits;
   limits.max_observers = 2;
   Bench bench(Settings{}, limits);
-  const std::vector<Read> a = bench.Ask(Get(1, "a", "cmd/a", kRegister), "shared");
+  const std::vector<Read> a = bench.Ask(ObserveBytes(1, "a", "cmd/a", kRegister), "shared");
   ASSERT_EQ(a.size(), 2u);
-  EXPECT_EQ(bench.Ask(Get(2, "b", "cmd/b", kRegister), "shared").size(), 1u);  // waits
-  const std::vector<Read> sent = bench.Ask(Get(3, "c", "cmd/c", kRegister), "other");
+  EXPECT_EQ(bench.Ask(ObserveBytes(2, "b", "cmd/b", kRegister), "shared").size(), 1u);  // waits
+  const std::vector<Read> sent = bench.Ask(ObserveBytes(3, "c", "cmd/c", kRegister), "other");
   EXPECT_EQ(bench.TakeLog(), "[a observes][b observes][a left][c observes]");
   unsigned id = 0;
   for (const Read& read : sent) {
@@ -158,15 +153,16 @@ TEST(CoapUnproved, AnAckThatCrossesTheDisplacementProvesTheAddress) {
   Bench bench;
   const auto displace = [&bench] {
     for (unsigned i = 0; i < 4; ++i) {
-      bench.Ask(Get(i, "t", "cmd/dev", kRegister), "forged " + std::to_string(i));
+      bench.Ask(ObserveBytes(i, "t", "cmd/dev", kRegister), "forged " + std::to_string(i));
     }
   };
-  const std::vector<Read> sent = bench.Ask(Get(1, "mine", "cmd/dev", kRegister), "device");
+  const std::vector<Read> sent = bench.Ask(ObserveBytes(1, "mine", "cmd/dev", kRegister), "device");
   ASSERT_EQ(sent.size(), 2u);
   displace();
   bench.Ask(Datagram(kAck, 0, sent[1].id + 1), "device");
   bench.Ask(Datagram(kAck, 0, sent[1].id), "device");
-  const std::vector<Read> again = bench.Ask(Get(2, "mine", "cmd/dev", kRegister), "device");
+  const std::vector<Read> again =
+      bench.Ask(ObserveBytes(2, "mine", "cmd/dev", kRegister), "device");
   ASSERT_EQ(again.size(), 1u) << "it is registered without another proof";
   EXPECT_EQ(again[0].dotted(), 205u);
   displace();

@@ -14,14 +14,13 @@ namespace {
 
 using mqtt_test::Bytes;
 using mqtt_test::ConnectPacket;
+using mqtt_test::kConnackOk;
 using mqtt_test::Lit;
 using mqtt_test::Packet;
 using mqtt_test::Puback;
 using mqtt_test::Publish1;
 using mqtt_test::Recorder;
 using mqtt_test::Span;
-
-const Bytes kConnackOk = Lit("\x20\x02\x00\x00");
 
 TEST(MqttAck, PubacksLeaveInTheOrderOfArrival) {
   Recorder device(Recorder::Ack::kNever);

@@ -26,14 +26,9 @@ using mqtt_test::Publish5;
 using mqtt_test::Pubrec;
 using mqtt_test::Pubrel;
 using mqtt_test::Recorder;
+using mqtt_test::UncleanConnect;
 
 constexpr uint8_t kDup = 0x3C;
-
-Bytes UncleanConnect() {
-  ConnectFields fields;
-  fields.flags = 0;
-  return ConnectPacket(fields);
-}
 
 Bytes UncleanConnect5() { return Connect5(Lit("\x11\x00\x00\x00\x0A"), 0x00); }
 

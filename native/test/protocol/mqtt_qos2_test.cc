@@ -25,12 +25,7 @@ using mqtt_test::Pubrec;
 using mqtt_test::Pubrel;
 using mqtt_test::Recorder;
 using mqtt_test::U16;
-
-Bytes UncleanConnect() {
-  ConnectFields fields;
-  fields.flags = 0;
-  return ConnectPacket(fields);
-}
+using mqtt_test::UncleanConnect;
 
 TEST(MqttQos2, HandsAnIdentifierOverOnceUntilItsRelease) {
   Recorder device;

@@ -13,6 +13,7 @@ namespace {
 using mqtt_test::Bytes;
 using mqtt_test::ConnectFields;
 using mqtt_test::ConnectPacket;
+using mqtt_test::kConnackOk;
 using mqtt_test::Lit;
 using mqtt_test::Packet;
 using mqtt_test::Publish0;
@@ -20,8 +21,6 @@ using mqtt_test::Publish1;
 using mqtt_test::Recorder;
 using mqtt_test::Str;
 using mqtt_test::U16;
-
-const Bytes kConnackOk = Lit("\x20\x02\x00\x00");
 
 // Packets that a connected device may not send, and the reason for which it is closed.
 struct Bad {

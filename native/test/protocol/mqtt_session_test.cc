@@ -15,6 +15,7 @@ namespace {
 using mqtt_test::Bytes;
 using mqtt_test::ConnectFields;
 using mqtt_test::ConnectPacket;
+using mqtt_test::kConnackOk;
 using mqtt_test::Lit;
 using mqtt_test::MixedStream;
 using mqtt_test::Packet;
@@ -24,8 +25,6 @@ using mqtt_test::Publish1;
 using mqtt_test::Recorder;
 using mqtt_test::Str;
 using mqtt_test::U16;
-
-const Bytes kConnackOk = Lit("\x20\x02\x00\x00");
 
 TEST(MqttSession, TakesTheMixedStreamAndAnswersEachPacket) {
   Recorder device;

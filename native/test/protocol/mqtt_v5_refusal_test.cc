@@ -24,14 +24,14 @@ using mqtt_test::Str;
 using mqtt_test::Subscribe5;
 using mqtt_test::U16;
 
-struct Bad {
+struct Bad5 {
   const char* what;
   Bytes packet;
   CloseReason reason;
   uint8_t code;
 };
 
-void ExpectDisconnect(const Bad& bad) {
+void ExpectDisconnect(const Bad5& bad) {
   SCOPED_TRACE(bad.what);
   Recorder device(Recorder::Ack::kNever);
   ASSERT_EQ(device.Feed(Connect5()), CloseReason::kNone);
@@ -47,7 +47,7 @@ void ExpectDisconnect(const Bad& bad) {
 
 TEST(MqttV5Refusal, ABadPacketEndsTheConnectionWithItsReason) {
   const Bytes sub = U16(1);
-  const std::vector<Bad> all = {
+  const std::vector<Bad5> all = {
       {"length longer than needed", Lit("\xC0\x80\x00"), CloseReason::kMalformed, 0x81},
       {"five length bytes", Lit("\x30\xFF\xFF\xFF\xFF\x01"), CloseReason::kMalformed, 0x81},
       {"too large", Lit("\x30\x81\x80\x10"), CloseReason::kTooLarge, 0x95},
@@ -146,13 +146,13 @@ TEST(MqttV5Refusal, ABadPacketEndsTheConnectionWithItsReason) {
       {"disconnect that keeps a session after all",
        Packet(0xE0, Lit("\x00\x05\x11\x00\x00\x00\x01")), CloseReason::kProtocolError, 0x82},
   };
-  for (const Bad& bad : all) ExpectDisconnect(bad);
+  for (const Bad5& bad : all) ExpectDisconnect(bad);
 }
 
 TEST(MqttV5Refusal, ABadConnectGetsAConnackWithItsReason) {
   const Bytes id = Str("d");
   const Bytes will = Props() + Str("w") + Str("m");
-  const std::vector<Bad> all = {
+  const std::vector<Bad5> all = {
       {"no properties", Packet(0x10, Str("MQTT") + Lit("\x05\x02\x00\x3C")),
        CloseReason::kMalformed, 0x81},
       {"length longer than needed", Lit("\x10\x8E\x00") + Connect5({}, 2, id).substr(2),
@@ -188,7 +188,7 @@ TEST(MqttV5Refusal, ABadConnectGetsAConnackWithItsReason) {
        CloseReason::kBadProperty, 0x81},
       {"surplus", Connect5({}, 2, id + "x"), CloseReason::kMalformed, 0x81},
   };
-  for (const Bad& bad : all) {
+  for (const Bad5& bad : all) {
     SCOPED_TRACE(bad.what);
     const Bytes connack = Lit("\x20\x03\x00") + static_cast<char>(bad.code) + '\0';
     Recorder device;

@@ -21,7 +21,7 @@ constexpr int64_t kGapUs = 5'000;
 constexpr int64_t kDelayUs = 100'000;
 
 // m = 64 KiB at most, t = 100 ms, gap = 5 ms. n would forbid batching, if it counted.
-BatcherOptions Options() {
+BatcherOptions AdaptiveOptions() {
   BatcherOptions options;
   options.flush = BatchFlush::kAdaptive;
   options.min_devices = 1'000;
@@ -61,11 +61,11 @@ class AdaptiveBatcher : public testing::Test {
 
   Demand demand_;
   BatchList sealed_;
-  Batcher batcher_{Options(), &sealed_};
+  Batcher batcher_{AdaptiveOptions(), &sealed_};
 };
 
 TEST(AdaptiveBatcherOptions, HaveAGapOfOneSecondAtMost) {
-  BatcherOptions options = Options();
+  BatcherOptions options = AdaptiveOptions();
   options.gap_us = kMaxGapUs;
   EXPECT_TRUE(Validate(options).ok());
   options.gap_us = kMaxGapUs + 1;
@@ -96,7 +96,7 @@ TEST_F(AdaptiveBatcher, TheFirstOfAQuietClassLeavesAtOnceAndTheNextWaitsForTheGa
 
 TEST_F(AdaptiveBatcher, TheGapIsShorterForFewerRecords) {
   for (const int64_t per_s : {1'000, 2'000, 3'000, 10'000}) {
-    Batcher batcher(Options(), &sealed_);
+    Batcher batcher(AdaptiveOptions(), &sealed_);
     batcher.SetDemands({&demand_});
     MakeBusy(&batcher, per_s);
     demand_.Raise(kAllClasses);
@@ -186,7 +186,7 @@ TEST_F(AdaptiveBatcher, AnOpenBatchThatIsTooLargeForASmallerMLeavesWithTheNextRe
 }
 
 TEST_F(AdaptiveBatcher, ItsOwnMIsTheMost) {
-  BatcherOptions options = Options();
+  BatcherOptions options = AdaptiveOptions();
   options.max_bytes = 300;
   Batcher batcher(options, &sealed_);
   batcher.SetDemands({&demand_});
@@ -253,7 +253,7 @@ TEST_F(AdaptiveBatcher, ASessionOfSeveralClassesGetsTheMostUrgentFirst) {
     }
     Demand* const demand_;
   } lane(&demand_);
-  Batcher batcher(Options(), &lane);
+  Batcher batcher(AdaptiveOptions(), &lane);
   batcher.SetDemands({&demand_});
   demand_.Raise(kAllClasses);
   for (uint8_t c : {kBulk, kNormal, kHigh}) batcher.Add(MakeRecord("d", "t", "1", c), 1);
@@ -293,7 +293,7 @@ TEST_F(AdaptiveBatcher, MessagesAloneAreAlwaysWanted) {
 }
 
 TEST_F(AdaptiveBatcher, WithoutAGapAWakeUpsRecordsLeaveTogether) {
-  BatcherOptions options = Options();
+  BatcherOptions options = AdaptiveOptions();
   options.gap_us = 0;
   Batcher batcher(options, &sealed_);
   batcher.SetDemands({&demand_});

@@ -20,7 +20,8 @@
 namespace seganet {
 namespace {
 
-constexpr int64_t kMs = 1000;
+using test::kMs;
+
 constexpr size_t kUplinks = 2;
 
 // The tests' view of each record, by the sequence of its batch.

@@ -16,8 +16,7 @@ namespace seganet {
 namespace {
 
 using test::kMs;
-
-constexpr int64_t kSecond = 1'000'000;
+using test::kSecond;
 
 class LanesLimitsTest : public test::LanesWithLog {
  protected:

@@ -15,9 +15,8 @@ namespace {
 
 using test::CountingBell;
 using test::kMs;
-
-constexpr ClassMask kUrgent = MaskOf(kCritical) | MaskOf(kHigh);
-constexpr ClassMask kRest = kAllClasses & ~kUrgent;
+using test::kRest;
+using test::kUrgent;
 
 class LanesOutletTest : public test::LanesWithLog {
  protected:

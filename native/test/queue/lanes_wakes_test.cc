@@ -15,8 +15,7 @@ namespace seganet {
 namespace {
 
 using test::kMs;
-
-constexpr int64_t kSecond = 1'000'000;
+using test::kSecond;
 
 class LanesWakesTest : public test::LanesWithLog {
  protected:

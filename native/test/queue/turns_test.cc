@@ -15,10 +15,10 @@ namespace {
 
 using test::CountingBell;
 using test::kMs;
+using test::kRest;
+using test::kSecond;
+using test::kUrgent;
 
-constexpr ClassMask kUrgent = MaskOf(kCritical) | MaskOf(kHigh);
-constexpr ClassMask kRest = kAllClasses & ~kUrgent;
-constexpr int64_t kSecond = 1'000'000;
 constexpr size_t kSize = 10 * 1024;
 
 class LanesTurnsTest : public test::LanesWithLog {

@@ -10,33 +10,33 @@
 namespace seganet {
 namespace {
 
-std::string Problem(const std::vector<DeviceClass>& rows) {
+std::string ProblemOf(const std::vector<DeviceClass>& rows) {
   return ValidateDeviceClasses(rows).message();
 }
 
 TEST(DeviceClasses, AreChecked) {
-  EXPECT_EQ(Problem({}), "");
-  EXPECT_EQ(Problem({{"a", kCritical}, {"b*", kBulk}}), "");
-  EXPECT_EQ(Problem({{"a", 1}, {"", 1}}),
+  EXPECT_EQ(ProblemOf({}), "");
+  EXPECT_EQ(ProblemOf({{"a", kCritical}, {"b*", kBulk}}), "");
+  EXPECT_EQ(ProblemOf({{"a", 1}, {"", 1}}),
             "registered device 2: its id or pattern must be 1 to 256 bytes");
-  EXPECT_EQ(Problem({{std::string(kMaxDeviceBytes, 'a'), 1}}), "");
-  EXPECT_EQ(Problem({{std::string(kMaxDeviceBytes + 1, 'a'), 1}}),
+  EXPECT_EQ(ProblemOf({{std::string(kMaxDeviceBytes, 'a'), 1}}), "");
+  EXPECT_EQ(ProblemOf({{std::string(kMaxDeviceBytes + 1, 'a'), 1}}),
             "registered device 1: its id or pattern must be 1 to 256 bytes");
   const std::string wrong_class =
       "registered device 1: class must be 1 to " + std::to_string(kClasses);
-  EXPECT_EQ(Problem({{"a", 0}}), wrong_class);
-  EXPECT_EQ(Problem({{"a", kClasses + 1}}), wrong_class);
+  EXPECT_EQ(ProblemOf({{"a", 0}}), wrong_class);
+  EXPECT_EQ(ProblemOf({{"a", kClasses + 1}}), wrong_class);
 }
 
 TEST(DeviceClasses, AreTenThousandAtMostAndAThousandPatterns) {
   std::vector<DeviceClass> rows(kMaxDeviceClasses, {"a", 1});
-  EXPECT_EQ(Problem(rows), "");
+  EXPECT_EQ(ProblemOf(rows), "");
   for (size_t i = 0; i < kMaxDeviceGlobs; ++i) rows[i].device = "a?";
-  EXPECT_EQ(Problem(rows), "");
+  EXPECT_EQ(ProblemOf(rows), "");
   rows.back().device = "*";
-  EXPECT_EQ(Problem(rows), "more than 1024 registered devices with * or ?");
+  EXPECT_EQ(ProblemOf(rows), "more than 1024 registered devices with * or ?");
   rows.assign(kMaxDeviceClasses + 1, {"a", 1});
-  EXPECT_EQ(Problem(rows), "more than 10000 registered devices");
+  EXPECT_EQ(ProblemOf(rows), "more than 10000 registered devices");
 }
 
 TEST(DeviceClasses, TheFirstRowThatMatchesDecides) {

@@ -12,7 +12,7 @@
 namespace seganet {
 namespace {
 
-constexpr std::string_view kParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+using test::kParent;
 
 Record StampedRecord(std::string_view payload, std::string_view trace) {
   Record record = test::MakeRecord("dev", "topic", payload);

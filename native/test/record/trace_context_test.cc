@@ -12,8 +12,8 @@
 namespace seganet {
 namespace {
 
-// The example of W3C Trace Context, 3.2.3.
-constexpr std::string_view kParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+using test::kParent;
+
 constexpr std::string_view kState = "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE";
 
 std::string Changed(size_t at, char c) {

@@ -135,6 +135,14 @@ class StreamBench : public Owner<coap::Handler> {
   Bytes output;  // all of it
 };
 
+// A GET with Observe.
+inline Bytes ObserveBytes(unsigned id, std::string_view token, std::string_view path,
+                          std::string_view observe) {
+  Options options{{6, Bytes(observe)}};
+  for (const auto& segment : Path(path)) options.push_back(segment);
+  return Datagram(kCon, kGetCode, id & 0xFFFF, token, options);
+}
+
 }  // namespace seganet::coap_test
 
 #endif  // SEGANET_TEST_SUPPORT_COAP_BENCH_H_

@@ -28,6 +28,10 @@ Bytes Lit(const char (&text)[n]) {
 
 inline constexpr unsigned kCon = 0, kNon = 1, kAck = 2, kRst = 3;
 inline constexpr unsigned kGetCode = 1, kPostCode = 2, kPutCode = 3;
+inline constexpr unsigned kPingCode = 0xE2, kPongCode = 0xE3, kReleaseCode = 0xE4,
+                          kAbortCode = 0xE5;
+// Values of Observe in a request.
+inline constexpr std::string_view kRegister, kDeregister = "\x01";
 
 // 204 is 2.04.
 inline unsigned Dotted(unsigned code) { return code / 100 << 5 | code % 100; }

@@ -17,6 +17,12 @@
 
 namespace seganet::test {
 
+// Codes (RFC 7252 12.1, RFC 8516) and options.
+inline constexpr unsigned kCreated = 0x41, kChanged = 0x44, kContent = 0x45, kUnauthorized = 0x81,
+                          kForbidden = 0x83, kNotFound = 0x84, kTooMany = 0x9D, kUnavailable = 0xA3,
+                          kTimeout = 0xA4;
+inline constexpr unsigned kObserve = 6, kMaxAge = 14;
+
 // Options in rising order of their numbers.
 using CoapOptions = std::vector<std::pair<unsigned, std::string>>;
 

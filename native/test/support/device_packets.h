@@ -17,6 +17,8 @@ using mqtt_test::Packet;
 using mqtt_test::Str;
 using mqtt_test::U16;
 
+inline constexpr std::string_view kIdentifierRejected{"\x20\x02\0\x02", 4};  // a CONNACK
+
 struct Login {
   std::string id = "d";
   uint8_t level = 4;

@@ -19,7 +19,8 @@
 
 namespace seganet::test {
 
-inline constexpr int64_t kMs = 1000;
+inline constexpr ClassMask kUrgent = MaskOf(kCritical) | MaskOf(kHigh);
+inline constexpr ClassMask kRest = kAllClasses & ~kUrgent;
 
 class Desk : public ReceiptSink {
  public:

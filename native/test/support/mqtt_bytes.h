@@ -51,6 +51,15 @@ inline Bytes ConnectPacket(const ConnectFields& f = {}) {
                           U16(f.keep_alive) + f.payload);
 }
 
+inline Bytes UncleanConnect() {
+  ConnectFields fields;
+  fields.flags = 0;
+  return ConnectPacket(fields);
+}
+
+// Of the server.
+inline const Bytes kConnackOk = Lit("\x20\x02\x00\x00");
+
 // MQTT 5: a block of properties with its length.
 inline Bytes Props(std::string_view properties = {}) { return Packet(0, properties).substr(1); }
 

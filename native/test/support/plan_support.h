@@ -3,6 +3,7 @@
 #define SEGANET_TEST_SUPPORT_PLAN_SUPPORT_H_
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,11 @@ inline StageSpec UplinkStage(uint32_t id, uint32_t uplink = 0) {
   StageSpec spec = Spec(id, StageKind::kUplink);
   spec.uplink = uplink;
   return spec;
+}
+
+// Returns what is wrong with a plan.
+inline std::string Problem(const std::vector<StageSpec>& stages) {
+  return ValidatePlan(stages).message();
 }
 
 }  // namespace seganet::test

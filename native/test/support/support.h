@@ -21,6 +21,24 @@
 
 namespace seganet::test {
 
+// The example of W3C Trace Context, 3.2.3.
+inline constexpr std::string_view kParent =
+    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+// In µs.
+inline constexpr int64_t kMs = 1000;
+inline constexpr int64_t kSecond = 1'000'000;
+
+inline std::string Hex(std::string_view bytes) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string hex;
+  for (const char c : bytes) {
+    hex += kHex[static_cast<uint8_t>(c) >> 4];
+    hex += kHex[c & 15];
+  }
+  return hex;
+}
+
 // Random numbers of one test. A failure below it shows the seed; SEGANET_SEED=n repeats the run.
 class Random {
  public:

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/uplink/tls_client.h"
+#include "test/support/mqtt_bytes.h"
 #include "test/support/tls_certificates.h"
 
 namespace seganet::tls_test {
@@ -132,9 +133,7 @@ class Server {
   SSL* ssl_ = nullptr;
 };
 
-inline std::span<const uint8_t> Span(std::string_view bytes) {
-  return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
-}
+using mqtt_test::Span;
 
 inline std::string Take(TlsClient* client) {
   std::string bytes(client->pending());

@@ -5,11 +5,13 @@
 
 #include <random>
 
+#include "test/support/support.h"
+
 namespace seganet {
 namespace {
 
-constexpr int64_t kMs = 1'000;
-constexpr int64_t kSecond = 1'000'000;
+using test::kMs;
+using test::kSecond;
 
 // A session by this rule, with its own clock.
 class BriefReadingTest : public testing::Test {

@@ -12,6 +12,8 @@
 namespace seganet::sparkplug {
 namespace {
 
+using test::Hex;
+
 EdgeNodeOptions Options() {
   EdgeNodeOptions options;
   options.group = "plant";
@@ -65,16 +67,6 @@ std::string Births(EdgeNode* node) {
   while (node->AppendBirth(&packets)) {
   }
   return Types(packets);
-}
-
-std::string Hex(std::string_view bytes) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string hex;
-  for (const char c : bytes) {
-    hex += kHex[static_cast<uint8_t>(c) >> 4];
-    hex += kHex[c & 15];
-  }
-  return hex;
 }
 
 TEST(EdgeNode, DataHasAliasesAndTheTimesOfRecords) {
