@@ -10,26 +10,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 #include <string>
 #include <vector>
 
+#include "bench/measure.h"
 #include "core/protocol/coap/datagram/datagram_server.h"
 #include "core/protocol/coap/stream/stream_session.h"
 #include "test/support/coap_bytes.h"
-
-namespace {
-uint64_t allocations = 0;
-}  // namespace
-
-void* operator new(size_t size) {
-  ++allocations;
-  void* const memory = std::malloc(size);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 

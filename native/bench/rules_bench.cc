@@ -1,33 +1,18 @@
 // Measures what conditions on the payload cost a record: rules of a priority stage, and filters.
 // Build with -O2. Prints its conditions, the best and the median of its rounds, and allocations.
-#include <time.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <new>
 #include <string>
 #include <vector>
 
+#include "bench/measure.h"
 #include "core/plan/filter.h"
 #include "core/plan/windows.h"
 #include "core/record/json.h"
 #include "core/record/rules.h"
-
-namespace {
-uint64_t allocations = 0;
-}  // namespace
-
-void* operator new(size_t size) {
-  ++allocations;
-  void* const memory = std::malloc(size);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -60,13 +45,6 @@ std::vector<Rule> Rules(size_t count) {
   std::vector<Rule> rules;
   for (size_t i = 0; i < count; ++i) rules.push_back({"", "", 1, kConditions[i % 4]});
   return rules;
-}
-
-// CPU time of this thread, so that other programs disturb less.
-double CpuNs() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
 void Measure(const char* name, const std::function<bool(const Record&)>& run) {

@@ -1,33 +1,17 @@
 // Measures what last values cost a record. Build with -O2. Prints its conditions, the best and the
 // median of its rounds, and allocations.
-#include <time.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <new>
 #include <string>
 #include <vector>
 
+#include "bench/measure.h"
 #include "core/devices/device_table.h"
 #include "core/devices/last_values.h"
-
-namespace {
-uint64_t allocations = 0;
-}  // namespace
-
-// Not inlined: GCC warns of a mismatch of malloc and delete if it inlines only one of the two.
-[[gnu::noinline]] void* operator new(size_t size) {
-  ++allocations;
-  void* const memory = std::malloc(size);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -35,13 +19,6 @@ using namespace seganet;
 
 constexpr size_t kRecordsPerRound = 200'000;
 constexpr int kRounds = 15;
-
-// CPU time of this thread, so that other programs disturb less.
-double CpuNs() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
 
 struct Load {
   size_t devices = 1000;
@@ -57,7 +34,7 @@ void Measure(const char* name, const Load& load) {
   shared.memory.SetLimit(int64_t{load.memory_mib} << 20);
   CounterBlock counters;
   std::atomic<int64_t> connected{0};
-  LastValues values({.memory_mib = load.memory_mib}, 0, &shared, &counters);
+  LastValues values({.memory_mib = load.memory_mib, .not_kept = {}}, 0, &shared, &counters);
   Identities identities;
   DeviceTable table(load.devices, &connected, &identities);
   std::vector<Device*> devices;

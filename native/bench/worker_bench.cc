@@ -28,7 +28,6 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -36,23 +35,10 @@
 #include <vector>
 
 #include "bench/cloud.h"
+#include "bench/measure.h"
 #include "core/base/clock.h"
 #include "core/runtime/engine.h"
 #include "test/support/mqtt_bytes.h"
-
-namespace {
-std::atomic<uint64_t> allocations{0};
-}  // namespace
-
-// Not inlined: GCC warns of a mismatch of malloc and delete if it inlines only one of the two.
-[[gnu::noinline]] void* operator new(size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  void* const memory = std::malloc(size);
-  if (memory == nullptr) std::abort();
-  return memory;
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
