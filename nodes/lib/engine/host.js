@@ -169,7 +169,8 @@ class EngineHost {
         if (!this.#deploys.isUnderWay) this.#planner.tick();
       },
       releaseMemory: () => context.native.releaseMemory?.(),
-      onFault
+      onFault,
+      warn: (sentence) => context.warn(sentence)
     });
     /** Null unless only the clouds acknowledge. */
     this.replicas = options.replicas ? this.#watchReplicas(options.replicas) : null;
@@ -332,6 +333,7 @@ class EngineHost {
    * @returns {string} why devices wait for acknowledgements although there is memory, '' = they do not wait
    */
   waitsFor(stats) {
+    this.replicas?.tick();
     if (this.replicas?.state === 'waiting') return 'the cloud is missing';
     const trouble = this.log?.trouble() ?? '';
     const isServed = this.members.every(({ kind, uplink }) => kind !== 'uplink' || uplink);

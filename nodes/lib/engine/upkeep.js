@@ -8,6 +8,7 @@ const { guard } = require('../base/guard');
 const { History } = require('../live');
 const { Meter } = require('./figures/meter');
 const { Stillness } = require('./figures/stillness');
+const { ProxyWatch } = require('./proxy-watch');
 const { SpareMemory } = require('./spare-memory');
 
 /**
@@ -19,6 +20,7 @@ const { SpareMemory } = require('./spare-memory');
  * @property {() => void} judge judges the plan again, once a second
  * @property {() => void} releaseMemory returns memory to the system
  * @property {(error: Error) => void} onFault gets what a call throws; the others go on
+ * @property {(sentence: string) => void} warn
  */
 
 class Upkeep {
@@ -28,6 +30,7 @@ class Upkeep {
   #meter = new Meter();
   #stillness = new Stillness();
   #spareMemory;
+  #proxies;
   #end;
 
   /** @param {EngineHost} host @param {UpkeepParts} parts */
@@ -46,6 +49,7 @@ class Upkeep {
       // Not after each burst: a collection delays the records that come next.
       if (hadBacklog) compactAgain();
     });
+    this.#proxies = new ProxyWatch(parts.warn);
     this.#end = eachSecond(() => this.tick());
   }
 
@@ -89,6 +93,7 @@ class Upkeep {
     this.#parts.judge();
     if (!stats) return;
     this.#spareMemory.tick(stats);
+    this.#proxies.tick(stats, members);
     for (const member of members) guard(() => member.tick(stats, this.rates), this.#parts.onFault);
   }
 
