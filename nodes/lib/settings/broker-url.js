@@ -3,6 +3,8 @@
 const { shown } = require('../base/values');
 
 const EXAMPLE = 'mqtts://broker.example.com:8883';
+/** URLs of one uplink. */
+const MOST_URLS = 8;
 const MOVE = 'Move them to their own fields, which are stored separately';
 /** Value: uses TLS. @type {Record<string, boolean>} */
 const SCHEMES = { 'mqtts:': true, 'mqtt:': false };
@@ -31,7 +33,7 @@ function parseBrokerUrl(text, { takesAliases = false, remedy = MOVE } = {}) {
     );
   }
   if (url.username || url.password) {
-    throw new RangeError(`must not contain a user name or password. ${remedy}.`);
+    throw new RangeError(withUser(remedy));
   }
   if (!url.hostname) throw new RangeError(`must name a host, as in ${EXAMPLE}.`);
   if (url.port === '0') {
@@ -44,6 +46,50 @@ function parseBrokerUrl(text, { takesAliases = false, remedy = MOVE } = {}) {
 }
 
 /**
+ * Parses the URLs of an uplink, in the order of priority.
+ * @param {string} text one URL, or several separated by commas
+ * @param {Parameters<typeof parseBrokerUrl>[1]} [options]
+ * @returns {Address[]} at least one
+ * @throws {RangeError} whose message completes "<label> …"; it never repeats a password
+ */
+function parseBrokerUrls(text, options) {
+  const urls = splitUrls(text);
+  if (urls.length === 1) return [parseBrokerUrl(text, options)];
+  if (urls.length > MOST_URLS)
+    throw new RangeError(`lists ${urls.length} URLs; the most are ${MOST_URLS}. Remove some.`);
+  // A comma may be part of a password, of which no text may contain a piece.
+  if (text.includes('@')) throw new RangeError(withUser(options?.remedy));
+  const places = urls.map((url, i) => partOf(url, i + 1, options));
+  const names = places.map(placeName);
+  const twice = names.find((name, i) => names.indexOf(name) < i);
+  if (twice) throw new RangeError(`lists ${twice} twice. Remove one of the two.`);
+  return places;
+}
+
+/** @param {string} [remedy] */
+const withUser = (remedy = MOVE) => `must not contain a user name or password. ${remedy}.`;
+
+/** @param {string} url @param {number} number @param {Parameters<typeof parseBrokerUrl>[1]} [options] */
+function partOf(url, number, options) {
+  try {
+    return parseBrokerUrl(url, options);
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error);
+    throw new RangeError(`has a list of URLs whose number ${number} ${message}`, { cause: error });
+  }
+}
+
+/** Splits a list of URLs. @param {string} text @returns {string[]} at least one, which may be empty */
+function splitUrls(text) {
+  return text.split(',').map((url) => url.trim());
+}
+
+/** Returns the host and the port of an address, for display. @param {Pick<Address, 'host' | 'port'>} address */
+function placeName({ host, port }) {
+  return `${host.includes(':') ? `[${host}]` : host.toLowerCase()}:${port}`;
+}
+
+/**
  * Parses the URL of an MQTT broker, with a complete sentence as the error.
  * @param {string} text
  * @param {string} label begins the sentence, such as "The address of the uplink broker"
@@ -52,11 +98,35 @@ function parseBrokerUrl(text, { takesAliases = false, remedy = MOVE } = {}) {
  * @throws {Error} with a sentence
  */
 function brokerUrlOf(text, label, options) {
+  return inSentence(label, () => parseBrokerUrl(text, options));
+}
+
+/**
+ * Parses the URLs of an uplink, with a complete sentence as the error.
+ * @param {string} text one URL, or several separated by commas
+ * @param {string} label
+ * @returns {Address[]} at least one, in the order of priority
+ * @throws {Error} with a sentence
+ */
+function brokerUrlsOf(text, label) {
+  return inSentence(label, () => parseBrokerUrls(text));
+}
+
+/** @template T @param {string} label @param {() => T} parse @returns {T} */
+function inSentence(label, parse) {
   try {
-    return parseBrokerUrl(text, options);
+    return parse();
   } catch (error) {
     throw new TypeError(`${label} ${/** @type {Error} */ (error).message}`, { cause: error });
   }
 }
 
-module.exports = { parseBrokerUrl, brokerUrlOf };
+module.exports = {
+  MOST_URLS,
+  brokerUrlOf,
+  brokerUrlsOf,
+  parseBrokerUrl,
+  parseBrokerUrls,
+  placeName,
+  splitUrls
+};

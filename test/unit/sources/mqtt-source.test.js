@@ -202,7 +202,9 @@ describe('with a broker', () => {
     engine.put = (_args, done) =>
       setImmediate(() => done(Object.assign(new Error('not delivered'), { code: CODES.NOT_DELIVERED })));
     await burst('s/x', 0, 1, 1);
-    await until(() => source.session.backoff.step >= 320, 10000);
+    const { choice } = source.session;
+    const delays = ['lost', 'failed'].map((end) => jest.spyOn(choice, /** @type {'lost'} */ (end)));
+    await until(() => delays.some(({ mock }) => mock.results.some(({ value }) => value >= 160)), 10000);
     engine.put = (_args, done) => done();
     await until(() => source.state === 'connected' && source.acknowledgements.size === 0, 10000);
   });

@@ -1,12 +1,14 @@
 'use strict';
 
 const { readable } = require('../../base/readable');
-const { Backoff } = require('../../base/backoff');
+const { placeName } = require('../../settings/broker-url');
+const { UrlChoice } = require('../urls/url-choice');
 const { makeClient, openStream } = require('./mqtt-client');
 const { Dial } = require('./dial');
 const {
   NOT_ACCEPTED,
   closeCode,
+  closeKind,
   explain,
   explainConnected,
   explainDisconnect,
@@ -34,6 +36,7 @@ const { ConnectionStream } = require('./connection-stream');
  * @property {import('../paths/session-paths').Paths | null} [ways]
  * @property {string} [meanwhile] see WatchOptions
  * @property {() => { topic: string, payload: Buffer, qos: 0 | 1, retain: boolean }} [will] of the next connection
+ * @property {UrlChoice} [choice] of the URL of each attempt; default: the host and port of the options
  */
 
 /** @typedef {import('../../settings/uplink-options').CheckedOptions & GroupSessionOptions} SessionOptions */
@@ -63,6 +66,10 @@ const RESETS = ['ECONNRESET', 'EPIPE'];
 /** Session taken over. */
 const TAKEN_OVER = 'DISCONNECT 142';
 const LOOP_CLOSES = 5;
+/** Ends of a connection at whose other end nothing answers. */
+const SILENT = ['ACK_TIMEOUT', 'KEEPALIVE', 'ETIMEDOUT'];
+/** Reason codes of a DISCONNECT that ask clients to go: busy, shutting down, use another server, server moved. */
+const LEAVE_CODES = [0x89, 0x8b, 0x9c, 0x9d];
 /** Ends of a connection for which the broker gave no reason. */
 const CLOSES = ['CLOSED', ...RESETS];
 /** Code of an error that has none, as those of mqtt.js's parser, see explain(). */
@@ -91,9 +98,9 @@ class Session {
     this.native = native;
     this.makeClient = make;
     this.files = watchTlsFiles(options.tlsFiles, options.meanwhile ?? KEPT);
-    this.backoff = new Backoff(options.reconnectMinMs, options.reconnectMaxMs);
-    /** For a broker that refuses this client, which needs a human decision. */
-    this.slowBackoff = new Backoff(options.refusedMinMs, options.refusedMaxMs);
+    this.choice = options.choice ?? new UrlChoice([options], options);
+    /** The end of the last connection was not the fault of its URL. */
+    this.isLost = false;
     this.isRenewing = false;
     /** An attempt that has no connection yet. @type {Dial | null} */
     this.dial = null;
@@ -167,18 +174,35 @@ class Session {
 
   /** Ends the connection in an orderly way and makes a new one at once. Also ends a back-off. @param {Reason} why */
   renew(why) {
-    const { client } = this;
     if (this.stopped) return;
-    this.backoff.reset();
-    this.slowBackoff.reset();
+    this.choice.reset();
+    this.#renew(why);
+  }
+
+  /**
+   * Continues at another URL, as renew() does at the same one.
+   * @param {number} index of the URL
+   * @param {Reason} why
+   */
+  goTo(index, why) {
+    if (this.stopped) return;
+    this.choice.goTo(index);
+    this.#renew({ ...why, atOnce: true });
+  }
+
+  /** @param {Reason} why */
+  #renew(why) {
+    const { client } = this;
     if (client && this.connected) {
       this.why = why;
       this.isRenewing = true;
       this.handlers.onLeaving?.();
       const deadline = setTimeout(() => client.stream.destroy(), CLOSE_MS);
       client.end(false, {}, () => clearTimeout(deadline));
-    } else if (client || this.dial) this.kill(why);
-    else {
+    } else if (client || this.dial) {
+      this.isLost = true;
+      this.kill(why);
+    } else {
       clearTimeout(this.timer);
       this.#attempt();
     }
@@ -211,7 +235,9 @@ class Session {
   }
 
   #attempt() {
-    const { options, handlers } = this;
+    const { choice, handlers } = this;
+    if (choice.hasSeveral) this.options = { ...this.options, ...choice.address };
+    const { options } = this;
     handlers.onState(this.everConnected ? 'reconnecting' : 'connecting', this.why);
     this.why = null;
     let security;
@@ -228,7 +254,8 @@ class Session {
   /** @param {import('./connection-options').Security} security */
   async #dial(security) {
     const { options, native } = this;
-    const { host, port, connectTimeoutMs: timeoutMs } = options;
+    const { host, port } = options;
+    const timeoutMs = this.choice.limitMs(options.connectTimeoutMs);
     const wantsDescriptor = this.isWired;
     const paths = options.ways ?? undefined;
     const socket = socketOptions(options);
@@ -348,7 +375,7 @@ class Session {
     this.connects++;
     this.connectedAt = performance.now();
     this.certificateEnds = certificateEnd(client.stream);
-    this.slowBackoff.reset();
+    this.choice.accepted();
     this.why = null;
     this.handlers.onConnected({
       protocolVersion: this.options.protocolVersion,
@@ -360,7 +387,9 @@ class Session {
       retainAvailable: granted.retainAvailable !== false,
       ...(client.stream instanceof ConnectionStream && { wire: client.stream })
     });
-    if (client === this.client && this.why === null) this.handlers.onState('connected', null);
+    if (client !== this.client || this.why !== null) return;
+    this.choice.connected();
+    this.handlers.onState('connected', null);
   }
 
   /** @param {MqttClient} client */
@@ -372,8 +401,9 @@ class Session {
     else {
       this.connected = false;
       // After a connection that lasted only briefly, the back-off continues.
-      if (performance.now() - this.connectedAt > STABLE_MS) {
-        this.backoff.reset();
+      const hasLasted = performance.now() - this.connectedAt > STABLE_MS;
+      if (hasLasted) {
+        this.choice.lasted();
         this.closesInARow = 0;
       }
       const code = closeCode(this.why);
@@ -382,9 +412,22 @@ class Session {
       const byBroker = isClosed || code !== null || this.why?.code === UNREADABLE;
       const isKnown = this.handlers.onDisconnected(byBroker, code ?? 0) === true;
       this.#explainLoop(isClosed && !isKnown);
+      this.isLost = this.#isLost(code ?? 0, hasLasted || isKnown);
     }
     this.why ??= CLOSED;
     this.#tryAgain();
+  }
+
+  /**
+   * True if the end of a connection is not the fault of its URL.
+   * @param {number} code of the broker's DISCONNECT, 0 = none
+   * @param {boolean} isGood the connection has lasted, or a record may be the reason of its end
+   */
+  #isLost(code, isGood) {
+    const { code: name, slow = false } = this.why ?? CLOSED;
+    if (slow || SILENT.includes(name) || LEAVE_CODES.includes(code)) return false;
+    // Another client with this id would follow to each URL.
+    return isGood || name === TAKEN_OVER || closeKind(code) === 'packet';
   }
 
   /**
@@ -412,13 +455,26 @@ class Session {
   /** Schedules the next attempt. REQUIRES: this.why is the reason for the wait. */
   #tryAgain() {
     const why = /** @type {Reason} */ (this.why);
-    if (why.soon) this.backoff.reset();
-    const wait = this.isRenewing || why.atOnce ? 0 : (why.slow ? this.slowBackoff : this.backoff).next();
-    const when = why.slow ? ` Retrying in ${Math.ceil(wait / 1000)} s.` : '';
-    this.isRenewing = false;
+    if (why.soon) this.choice.lasted();
+    const wait = this.#waitMs(why);
+    const when = this.#whenNext(why, wait);
+    this.isRenewing = this.isLost = false;
     this.why = { ...why, reason: why.reason + when };
     this.handlers.onState(why.refused ? 'refused' : 'disconnected', this.why);
     this.timer = setTimeout(() => this.#attempt(), wait);
+  }
+
+  /** Returns when and where the next attempt is, as a sentence. @param {Reason} why @param {number} wait ms */
+  #whenNext({ slow }, wait) {
+    const after = `in ${Math.ceil(wait / 1000)} s`;
+    if (!this.choice.hasSeveral) return slow ? ` Retrying ${after}.` : '';
+    return ` Trying ${placeName(this.choice.address)} ${wait > 0 ? after : 'now'}.`;
+  }
+
+  /** Returns the delay of the next attempt, and chooses its URL. @param {Reason} why */
+  #waitMs(why) {
+    if (this.isRenewing || why.atOnce) return 0;
+    return this.isLost || why.soon ? this.choice.lost() : this.choice.failed(why);
   }
 
   /** Reported once, because it does not change. @param {string[]} names */
