@@ -3,6 +3,7 @@
 require('../native/node/needs-node');
 const { BrokerLink } = require('./lib/engine/broker-link');
 const { readBroker } = require('./lib/settings/broker-node');
+const { splitUrls } = require('./lib/settings/broker-url');
 const { Complaints } = require('./lib/base/complaints');
 
 const STOP_MS = 2000;
@@ -24,7 +25,7 @@ module.exports = function (RED) {
     try {
       const { options, warning } = readBroker(RED, this, config, this.credentials);
       if (warning) this.warn(warning);
-      const link = new BrokerLink(this.id, config.name || new URL(options.url).host, options);
+      const link = new BrokerLink(this.id, config.name || new URL(splitUrls(options.url)[0]).host, options);
       const complaints = new Complaints((sentence) => this.warn(sentence));
       link.onProblem = (sentence, kind = sentence, count = 1) => complaints.tell(kind, sentence, count);
       this.link = link;

@@ -9,7 +9,7 @@ const net = require('net');
 const path = require('path');
 const { isLoopback } = require('../../nodes/lib/base/loopback');
 const { parseBridges } = require('../../nodes/lib/settings/bridges');
-const { parseBrokerUrl } = require('../../nodes/lib/settings/broker-url');
+const { parseBrokerUrls, splitUrls } = require('../../nodes/lib/settings/broker-url');
 const { parsePermissions } = require('../../nodes/lib/settings/permissions');
 const { parseProxies } = require('../../nodes/lib/settings/proxies');
 const { parseSubscribers } = require('../../nodes/lib/settings/subscribers');
@@ -153,8 +153,14 @@ function reported(read) {
 /** @type {Check} */
 function uplinkUrl(value) {
   const remedy = 'Set SEGANET_UPLINK_USERNAME and SEGANET_UPLINK_PASSWORD';
-  const address = withoutPeriod(() => parseBrokerUrl(value, { remedy }));
-  const url = new URL(value);
+  const addresses = withoutPeriod(() => parseBrokerUrls(value, { remedy }));
+  return splitUrls(value)
+    .map((url, i) => uplinkUrlOf(new URL(url), addresses[i]))
+    .join(',');
+}
+
+/** @param {URL} url @param {import('../../nodes/lib/settings/broker-url').Address} address */
+function uplinkUrlOf(url, address) {
   if ((url.pathname !== '' && url.pathname !== '/') || url.search || url.hash) {
     throw new Error('must end after the port, as in mqtts://broker.example.com:8883');
   }

@@ -71,6 +71,19 @@ describe('check --connect', () => {
     expect(broker.received('plant-7-test')).toMatchObject([{ topic: 'gw/plant-7/normal', bytes: 0 }]);
   });
 
+  test('tries each URL of a list, also after one that fails', async () => {
+    configure({ SEGANET_UPLINK_URL: `mqtts://127.0.0.1:1,${broker.url}` });
+    const { code, steps } = await connect();
+    expect(steps.map((/** @type {string} */ step) => step.replace(/: .*/, ''))).toEqual([
+      'problem cloud, 127.0.0.1:1, connect',
+      ...['name', 'connect', 'tls', 'login', 'publish'].map(
+        (step) => `ok cloud, localhost:${broker.port}, ${step}`
+      )
+    ]);
+    expect(code).toBe(78);
+    configure({ SEGANET_UPLINK_URL: broker.url });
+  });
+
   test('names the step that fails, which a plain check does not try', async () => {
     configure({ SEGANET_UPLINK_CA: '' });
     const { code, steps } = await connect();

@@ -1,22 +1,26 @@
 'use strict';
 // Checks the address and the TLS node of a broker.
 
-const { brokerUrlOf } = require('./broker-url');
+const { brokerUrlsOf, splitUrls } = require('./broker-url');
 const { isLoopback } = require('../base/loopback');
 const { variableIn } = require('../base/variable-reference');
 
 /**
- * Checks the address of an uplink broker.
+ * Checks the address of an uplink broker: one URL, or several.
  * @param {string} url
  * @returns {{ url: string, warning: string }}
  * @throws {Error} with a sentence
  */
 function brokerAddress(url) {
-  const { host, secure } = brokerUrlOf(url, 'The address of the uplink broker');
+  const places = brokerUrlsOf(url, 'The address of the uplink broker');
+  const urls = splitUrls(url);
+  const open = places.flatMap(({ host, secure }, i) =>
+    secure || isLoopback(host) ? [] : [new URL(urls[i]).host]
+  );
   const warning =
-    secure || isLoopback(host)
+    open.length === 0
       ? ''
-      : `The uplink to ${new URL(url).host} is not encrypted. Use mqtts:// outside this machine.`;
+      : `The uplink to ${open.join(' and ')} is not encrypted. Use mqtts:// outside this machine.`;
   return { url, warning };
 }
 

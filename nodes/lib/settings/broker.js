@@ -12,11 +12,20 @@ const rows = /** @type {const} */ ({
     type: 'text',
     form: 'url',
     default: '',
-    pattern: /^\S+$/,
-    shape: 'an address such as mqtts://host:8883',
+    pattern: /^[^\s,]+(\s*,\s*[^\s,]+)*$/,
+    shape: 'an address such as mqtts://host:8883, or several separated by commas',
     variable: 'SEGANET_UPLINK_URL',
     shown: 'demo cloud',
-    help: 'Cloud broker, `mqtts://HOST:PORT`. Unset: a demo cloud and a simulated fleet.'
+    help: 'Cloud broker, `mqtts://HOST:PORT`; several, separated by commas: the first that works. Unset: a demo cloud and a simulated fleet.'
+  },
+  returnS: {
+    type: 'integer',
+    min: 0,
+    max: 86400,
+    default: 300,
+    unit: 's',
+    variable: 'SEGANET_UPLINK_RETURN_S',
+    help: 'How long an earlier URL must answer before the uplink returns to it; 0 = never.'
   },
   tls: { type: 'text', default: '' },
   overlay: { type: 'text', default: '' },

@@ -1,7 +1,7 @@
 'use strict';
 
 const { rows } = require('./broker');
-const { brokerUrlOf } = require('./broker-url');
+const { brokerUrlsOf } = require('./broker-url');
 const { parseCongestion } = require('./congestion');
 const { clientIdsOf, parseGroups, parseSockets } = require('./group-options');
 const { parsePaths } = require('./path-options');
@@ -30,7 +30,10 @@ const { badCharacter } = require('../base/topic-template');
 
 /**
  * @typedef {object} UplinkOptions
- * @property {string} url mqtts://host:8883, or mqtt://host:1883 on a trusted network
+ * @property {string} url mqtts://host:8883, or mqtt://host:1883 on a trusted network; several are separated by commas,
+ *   the first is preferred
+ * @property {number} [returnS] seconds for which an earlier URL must answer before the uplink returns to it, default
+ *   300, 0 = never
  * @property {TlsOptions} [tls]
  * @property {TlsFiles} [tlsFiles] override `tls`; read for each connection, and a change causes a reconnect
  * @property {string} [minTls] 'TLSv1.3' (default) or 'TLSv1.2'
@@ -76,7 +79,7 @@ const { badCharacter } = require('../base/topic-template');
  */
 
 /**
- * @typedef {'url' | 'username' | 'password' | 'protocolVersion' | 'groups' | 'priority' | 'dscp' | 'notSentLowat' |
+ * @typedef {'url' | 'returnS' | 'username' | 'password' | 'protocolVersion' | 'groups' | 'priority' | 'dscp' | 'notSentLowat' |
  *   'sendBuffer' | 'paths' | 'sparkplugGroup' | 'sparkplugNode'} Rewritten
  */
 
@@ -87,8 +90,8 @@ const { badCharacter } = require('../base/topic-template');
  */
 
 /**
- * @typedef {Required<Omit<UplinkOptions, Rewritten>> & import('./broker-url').Address & Groups & {username?: string,
- *   password?: string, protocolVersion: 4 | 5, paths: import('./path-options').Wanted[] | null}} CheckedOptions
+ * @typedef {Required<Omit<UplinkOptions, Rewritten>> & import('./broker-url').Address & Groups & {addresses:
+ *   import('./broker-url').Address[], returnMs: number, username?: string, password?: string, protocolVersion: 4 | 5, paths: import('./path-options').Wanted[] | null}} CheckedOptions
  */
 
 /**
@@ -197,12 +200,15 @@ function checkOptions(options, defaultNative) {
     day
   );
   checkReconnect(reconnectMinMs, reconnectMaxMs);
-  const address = brokerUrlOf(options.url, "The broker's address");
+  const addresses = brokerUrlsOf(options.url, "The broker's address");
+  const [first] = addresses;
   return {
-    ...address,
+    ...first,
+    addresses,
+    returnMs: 1000 * number('returnS', options.returnS, rows.returnS.default, 0, rows.returnS.max),
     tls: checkTls(options.tls),
     // Files that nothing reads would count as changed at each look.
-    tlsFiles: (address.secure && options.tlsFiles) || {},
+    tlsFiles: (addresses.some(({ secure }) => secure) && options.tlsFiles) || {},
     minTls: oneOf('minTls', options.minTls, rows.minTls.default, rows.minTls.values),
     gateway,
     clientId,

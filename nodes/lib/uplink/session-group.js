@@ -1,5 +1,6 @@
 'use strict';
 
+const { placeName } = require('../settings/broker-url');
 const { AckedBytes } = require('./sending/acked-bytes');
 const { Aside } = require('./compression/aside');
 const { Feeder } = require('./sending/feeder');
@@ -25,6 +26,7 @@ const { InFlightWindow } = require('./sending/in-flight-window');
  * @property {() => number} now ms, monotonic
  * @property {(code: string, reason: string) => void} problem
  * @property {import('./paths/session-paths').Paths | null} [paths] of the uplink
+ * @property {import('./urls/uplink-urls').UplinkUrls | null} [urls] of the uplink, if it has several
  * @property {() => void} onStatus the status of this group has changed
  * @property {() => boolean} [mayPublishAside] something may be published beside the records
  * @property {() => void} [onDisconnected] the connection has ended
@@ -88,8 +90,9 @@ class Group {
         write: (bytes) => this.session.connected && this.session.write(bytes, () => {}),
         problem: parts.problem
       });
+    const choice = parts.urls?.choice();
     this.session = new Session(
-      { ...options, clientId: this.clientId, socket, ways: parts.paths, ...this.#will() },
+      { ...options, clientId: this.clientId, socket, ways: parts.paths, ...this.#will(), choice },
       {
         onState: (state, reason) => this.status.set(state, reason),
         onConnected: (link) => this.#onConnected(link),
@@ -114,6 +117,9 @@ class Group {
       native
     );
     const { session, feeder } = this;
+    /** The URL of the last connection, -1 = there was none. */
+    this.lastUrl = -1;
+    parts.urls?.add({ session, feeder, choice: session.choice, leads: true });
     this.aside = new Aside((bytes, done) => session.write(bytes, done), now);
     const { paths, problem } = parts;
     this.stalls = new StallWatch({
@@ -165,7 +171,14 @@ class Group {
       });
       return;
     }
-    const granted = this.aside.connected(link, feeder.window.configured, this.mayPublishAside?.() === true);
+    const { index } = session.choice;
+    const isElsewhere = this.lastUrl !== -1 && this.lastUrl !== index;
+    this.lastUrl = index;
+    const granted = this.aside.connected(
+      { ...link, isElsewhere },
+      feeder.window.configured,
+      this.mayPublishAside?.() === true
+    );
     this.edgeNode?.connected(session.client, link.maximumPacketSize);
     feeder.connected(granted, (bytes, done) => session.write(bytes, done));
     if (session.client) this.onClient?.(session.client);
@@ -242,6 +255,7 @@ class Group {
       group: this.index + 1,
       classes: this.classes,
       clientId: this.clientId,
+      ...(this.session.choice.hasSeveral && { url: placeName(this.session.options) }),
       everConnected: this.session.everConnected,
       connects: this.session.connects,
       certificateEnds: this.session.certificateEnds,

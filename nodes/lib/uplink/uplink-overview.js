@@ -109,6 +109,7 @@ function sessionOf(view, views) {
     group: view.group,
     classes: view.classes,
     clientId: view.clientId,
+    ...(view.url && { url: view.url }),
     state: view.state,
     code: view.code,
     reason: view.reason + adviceOn(view, views),

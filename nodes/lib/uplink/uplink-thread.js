@@ -26,6 +26,8 @@ const COUNTERS = /** @type {const} */ ([
   'connects',
   'bytesAcked',
   'stalls',
+  'failovers',
+  'returns',
   'compressedBatches',
   'compressedFrom',
   'compressedTo',
@@ -70,10 +72,12 @@ const GRACE_MS = 1000;
  * - connects, bytesAcked: connections that the broker accepted, and the bytes that TCP has confirmed on them, including
  *   those of TLS and MQTT
  * - stalls: times that records stood still although the way was free; isStallRepeating: twice within ten minutes
+ * - with several URLs: url, where the uplink is, from 1; failovers, returns; moved {from, to, at, code, reason,
+ *   isReturn}, the last change; urls, each with url (host and port), state, code and reason, see uplink-urls.js
  * - sessions: for each session, the most urgent first: group (from 1), classes, clientId, state, code, reason, rttMs,
  *   oldestMs, inflight, backlogInflight, express (the engine sends, without JavaScript), published, acknowledged,
- *   connects, certificateEnds (of the broker, ms since 1970; 0 = none, or never connected), bytesAcked, batchBytes (m
- *   of its link), and priority, dscp and localAddress of its socket (-1 and '' =
+ *   connects, certificateEnds (of the broker, ms since 1970; 0 = none, or never connected), bytesAcked, url (host
+ *   and port, with several URLs), batchBytes (m of its link), and priority, dscp and localAddress of its socket (-1 and '' =
  *   unknown). With paths also: transport of mptcpInfo() ('' = no connection) and paths, each with name, role,
  *   actingRole, interface, address, state, why, since, quality, advice, adviceWhy (of the watch; quality null = it
  *   reports none), and subflows, rttMs, retransmits, bytesSent, bytesAcked of this session. Empty while the thread

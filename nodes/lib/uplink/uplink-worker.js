@@ -21,6 +21,8 @@ const { PathHints } = require('./paths/path-hints');
 const { Paths } = require('./paths/session-paths');
 const { hintSocket } = require('../network/paths/paths-state');
 const { readStatus } = require('../network/paths/paths-status-file');
+const { probeConnection } = require('./session/connection-test');
+const { UplinkUrls } = require('./urls/uplink-urls');
 const { compileStage } = require('./sending/uplink-stage');
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
@@ -62,6 +64,15 @@ const paths =
     read: () => readStatus(options.pathsDir || undefined),
     hints: new PathHints({ file: hintSocket(options.pathsDir || undefined), now })
   });
+/** Where the uplink is, if it has several URLs. */
+const urls =
+  options.addresses.length > 1
+    ? new UplinkUrls({
+        options,
+        probe: (index) => probeConnection({ ...options, ...options.addresses[index] }),
+        onChange: report
+      })
+    : null;
 /** Groups are served in this order, the most urgent first. */
 const groups = options.groups.map(
   (_, i) =>
@@ -70,6 +81,7 @@ const groups = options.groups.map(
       native,
       pacer,
       paths,
+      urls,
       wake: () => turns.wake(),
       now,
       problem,
@@ -94,6 +106,7 @@ const commands = options.commands
       options,
       native,
       paths,
+      urls,
       generation: workerData.generation,
       handOver: (command) => port.postMessage({ type: 'command', command }),
       problem,
@@ -114,6 +127,7 @@ function report() {
     type: 'state',
     ...overview(views),
     ...compression.view(),
+    ...urls?.view(),
     ...(commands && { commands: commands.view() })
   });
 }
@@ -251,6 +265,7 @@ port.on('message', (message) => {
   else if (message.type === 'stop' && stopBy === 0) {
     for (const { feeder } of groups) feeder.stopTaking();
     commands?.pause();
+    urls?.stop();
     stopBy = now() + message.timeoutMs;
     startPolling();
   }

@@ -31,6 +31,14 @@ test.each([
   expect(() => brokerAddress(url)).toThrow(reason);
 });
 
+test('warns of each address of a list that is not encrypted, and keeps the list as it is', () => {
+  const url = 'mqtts://a.example, mqtt://10.0.0.1:1884,mqtt://127.0.0.1,mqtt://10.0.0.2';
+  expect(brokerAddress(url)).toEqual({
+    url,
+    warning: 'The uplink to 10.0.0.1:1884 and 10.0.0.2 is not encrypted. Use mqtts:// outside this machine.'
+  });
+});
+
 test('repeats no password in a sentence', () => {
   const sentenceOf = (url) => {
     try {

@@ -1,6 +1,12 @@
 'use strict';
 
-const { brokerUrlOf, parseBrokerUrl } = require('../../../nodes/lib/settings/broker-url');
+const {
+  brokerUrlOf,
+  brokerUrlsOf,
+  parseBrokerUrl,
+  parseBrokerUrls
+} = require('../../../nodes/lib/settings/broker-url');
+const { schema } = require('../../../nodes/lib/settings/broker');
 
 test.each([
   ['mqtts://broker.example.com', { host: 'broker.example.com', port: 8883, secure: true }],
@@ -42,4 +48,46 @@ test('a sentence begins with the name that the caller gives', () => {
   expect(() => brokerUrlOf('cloud', "The address of the source's broker")).toThrow(
     /^The address of the source's broker must be a URL such as /
   );
+});
+
+describe('a list of URLs', () => {
+  test('is parsed in its order, with a port and a protocol for each', () => {
+    expect(parseBrokerUrls('mqtts://a.example, mqtt://[::1]:1884 ,mqtts://A.example:8884')).toEqual([
+      { host: 'a.example', port: 8883, secure: true },
+      { host: '::1', port: 1884, secure: false },
+      { host: expect.stringMatching(/^a\.example$/i), port: 8884, secure: true }
+    ]);
+    expect(parseBrokerUrls('mqtts://a')).toEqual([parseBrokerUrl('mqtts://a')]);
+  });
+
+  test.each([
+    ['mqtts://a,', /^has a list of URLs whose number 2 is missing\. /],
+    [',mqtts://a', /^has a list of URLs whose number 1 is missing\. /],
+    ['mqtts://a,b:1883', /^has a list of URLs whose number 2 must start with mqtts:/],
+    ['mqtts://a,mqtts://b:0', /^has a list of URLs whose number 2 has port 0/],
+    ['mqtts://a,mqtts://b,mqtts://a:8883', /^lists a:8883 twice\. Remove one of the two\.$/],
+    ['mqtt://a:1,mqtts://A:1', /^lists a:1 twice/],
+    [
+      Array.from({ length: 9 }, (_, i) => `mqtts://h${i}`).join(),
+      /^lists 9 URLs; the most are 8\. Remove some\.$/
+    ]
+  ])('%j is refused', (urls, reason) => expect(() => parseBrokerUrls(urls)).toThrow(reason));
+
+  test('may have eight URLs', () => {
+    expect(parseBrokerUrls(Array.from({ length: 8 }, (_, i) => `mqtts://h${i}`).join()).length).toBe(8);
+  });
+
+  test('never shows a piece of a password that has a comma', () => {
+    expect(() => brokerUrlsOf('mqtts://me:se,cret@cloud', 'The address')).toThrow(
+      /^The address must not contain a user name or password\. Move them to their own fields/
+    );
+  });
+
+  test('is the value of one property, whose parser takes linear time', () => {
+    expect(schema.url(' mqtts://a , mqtts://b ')).toBe('mqtts://a , mqtts://b');
+    expect(() => schema.url('mqtts://a mqtts://b')).toThrow(/several separated by commas/);
+    const beganAt = performance.now();
+    expect(() => schema.url(`${'a,'.repeat(20000)} `)).toThrow(RangeError);
+    expect(performance.now() - beganAt).toBeLessThan(1000);
+  });
 });

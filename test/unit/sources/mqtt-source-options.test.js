@@ -124,7 +124,8 @@ describe('loops', () => {
     ['gw/gw2/#', target('mqtt://127.0.0.1:1883', 'gw/{gateway}/{class}'), 0],
     ['a/b', target('mqtt://127.0.0.1:1883', 'gw/x', '{topic}'), 1],
     ['a/b', target('mqtt://127.0.0.1:1883', 'gw/x', 'up/{topic}'), 0],
-    ['gw/#', target('mqtts://cloud:8883', 'gw/{gateway}/{class}'), 0]
+    ['gw/#', target('mqtts://cloud:8883', 'gw/{gateway}/{class}'), 0],
+    ['gw/#', target('mqtts://cloud:8883, mqtt://127.0.0.1', 'gw/{gateway}/{class}'), 1]
   ])('%s', (filter, targets, count) => expect(loops(filter, targets)).toBe(count));
 });
 

@@ -2,7 +2,7 @@
 // Detects a source that would receive messages of its own engine's uplinks.
 
 const { isLoopback } = require('../../base/loopback');
-const { parseBrokerUrl } = require('../../settings/broker-url');
+const { parseBrokerUrl, splitUrls } = require('../../settings/broker-url');
 const { overlaps, plainFilter } = require('./topic-filters');
 
 /** Placeholders that may become several levels. */
@@ -35,7 +35,7 @@ function filterOf(template, gatewayId) {
  */
 function findLoops({ url, filters }, targets, gatewayId) {
   const place = placeOf(url);
-  const same = targets.filter((target) => placeOf(target.url) === place);
+  const same = targets.filter((target) => splitUrls(target.url).some((each) => placeOf(each) === place));
   return filters.flatMap((filter) => {
     for (const { name, topics } of same) {
       const template = [topics.topic, topics.recordTopic].find((each) =>

@@ -19,6 +19,7 @@ const { Session } = require('../session/session');
  * @property {(code: string, reason: string) => void} problem
  * @property {() => void} onStatus
  * @property {import('../paths/session-paths').Paths | null} [paths] of the uplink
+ * @property {import('../urls/uplink-urls').UplinkUrls | null} [urls] of the uplink, if it has several
  * @property {() => number} now ms, monotonic
  */
 
@@ -50,9 +51,10 @@ class CommandSession {
       (bytes) => this.session.connected && this.session.write(bytes, () => {})
     );
     this.reports = new ReportQueue(now);
+    const choice = parts.urls?.choice({ follows: true });
     const kept = { sessionExpiryInterval: SESSION_EXPIRY_S, receiveMaximum: RECEIVE_MAXIMUM };
     this.session = new Session(
-      { ...options, clientId: this.clientId, socket: options.sockets[0], kept, ways: parts.paths },
+      { ...options, clientId: this.clientId, socket: options.sockets[0], kept, ways: parts.paths, choice },
       {
         onState: (state, why) => this.#setState(state, why),
         onConnected: (link) => this.#onConnected(link),
@@ -65,8 +67,9 @@ class CommandSession {
       native
     );
     // Nothing of ours has to be waited for: the broker sends again what has no PUBACK.
-    const feeder = /** @type {any} */ ({ pause() {}, inflight: 0 });
+    const feeder = /** @type {any} */ ({ pause() {}, resume() {}, inflight: 0 });
     const { session } = this;
+    parts.urls?.add({ session, feeder, choice: session.choice, leads: false });
     const { paths, problem } = parts;
     this.keeper = keepPaths({ paths, session, native, lossMs: options.pathLossMs, now, problem });
     this.renewal = new Renewal({ files: session.files, session, feeder, problem: parts.problem });

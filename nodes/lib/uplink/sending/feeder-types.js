@@ -5,6 +5,7 @@
  * @typedef {object} Link what the broker granted
  * @property {number} protocolVersion 4 or 5
  * @property {boolean} [sessionPresent] the broker kept the session of the last connection
+ * @property {boolean} [isElsewhere] the last connection was to another URL, whose broker this one may not know
  * @property {number} receiveMaximum
  * @property {number} maximumPacketSize 0 = the broker gave no limit
  * @property {number} maximumQos

@@ -150,6 +150,13 @@ class Feeder {
     this.leave();
   }
 
+  /** Undoes pause(). */
+  resume() {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    this.schedule();
+  }
+
   /** Takes nothing new, permanently. */
   stopTaking() {
     this.order.taking = false;

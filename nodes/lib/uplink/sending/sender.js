@@ -161,6 +161,8 @@ class Sender {
     const { size } = this.#prepared;
     const now = this.now();
     const isAgain = batch.states[index] === AGAIN;
+    // [MQTT-3.3.1-2] For a broker that never had the packet it is a new one.
+    const isDup = isAgain && !this.link?.isElsewhere;
     this.ratio.written(batch.payloadBytes(index) || size, size);
     batch.pending--;
     batch.states[index] = SENT;
@@ -168,7 +170,7 @@ class Sender {
     if (stage.qos && PoisonRecord.goesAlone(batch, index)) this.poison.wentAlone(id);
     if (stage.format === 'sparkplug') this.births?.writeBefore(batch.isUrgent);
     const out = output.reserve(size);
-    output.filled(this.writer.write(out, output.end, id, isAgain), batch.isUrgent);
+    output.filled(this.writer.write(out, output.end, id, isDup), batch.isUrgent);
     if (stage.qos) this.liveness.sent(id, now);
     else output.doneWhenWritten(id);
     if (isAgain || batch.tries[index] > 0) this.redelivered++;

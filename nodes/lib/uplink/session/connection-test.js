@@ -3,6 +3,7 @@
 // client may publish. It stops at the first step that fails, and says which one and the remedy.
 
 const { readBroker, topicsAt } = require('../../settings/broker-node');
+const { placeName } = require('../../settings/broker-url');
 const { checkOptions } = require('../../settings/uplink-options');
 const { makeClient } = require('./mqtt-client');
 const { NOT_ACCEPTED, explain, explainDisconnect, refusalName } = require('./reason-codes');
@@ -21,16 +22,28 @@ const ALLOW = 'Allow this client to publish there, or change the topic of the up
  * Makes one connection beside those of the gateway, under a client id of its own.
  * @param {CheckedOptions} options
  * @param {string[]} topics each gets one empty message with QoS 1
+ * @param {string} [suffix] of the client id
  * @returns {Promise<Step[]>} those that were tried; only the last one can have failed
  */
-async function testConnection(options, topics) {
-  const test = new ConnectionTest({ ...options, clientId: `${options.clientId}-test` });
+async function testConnection(options, topics, suffix = '-test') {
+  const test = new ConnectionTest({ ...options, clientId: `${options.clientId}${suffix}` });
   try {
     await test.run(topics);
   } finally {
     test.close();
   }
   return test.tried.steps;
+}
+
+/**
+ * Tries whether a broker accepts this gateway. The client id is another one: in a cluster, a second connection with the
+ * same id would end the first.
+ * @param {CheckedOptions} options
+ * @returns {Promise<{ code: string, reason: string } | null>} why it does not, null = it does
+ */
+async function probeConnection(options) {
+  const [last] = (await testConnection(options, [], '-probe')).slice(-1);
+  return last.ok ? null : { code: last.code, reason: last.text };
 }
 
 class ConnectionTest {
@@ -129,7 +142,7 @@ function published(client, topic) {
 }
 
 /**
- * Tests the broker of a node.
+ * Tests the broker of a node, at each of its URLs.
  * @param {import('node-red').NodeAPI} RED
  * @param {import('../../settings/broker-node').Tested} tested
  * @returns {Promise<Step[]>}
@@ -137,7 +150,17 @@ function published(client, topic) {
  */
 async function testBroker(RED, { node, config, credentials, nodes, gateway }) {
   const { options } = readBroker(RED, node, config, credentials);
-  return testConnection(checkOptions({ ...options, gateway }, ''), topicsAt(nodes, config.id, gateway));
+  const checked = checkOptions({ ...options, gateway }, '');
+  const topics = topicsAt(nodes, config.id, gateway);
+  if (checked.addresses.length === 1) return testConnection(checked, topics);
+  /** @type {Step[]} */
+  const steps = [];
+  // One after the other: two connections to a cluster with the same client id would end each other.
+  for (const address of checked.addresses) {
+    const own = await testConnection({ ...checked, ...address }, topics);
+    steps.push(...own.map((step) => ({ ...step, at: placeName(address) })));
+  }
+  return steps;
 }
 
-module.exports = { testBroker, testConnection };
+module.exports = { probeConnection, testBroker, testConnection };

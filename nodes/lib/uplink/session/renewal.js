@@ -28,7 +28,8 @@ class Renewal {
 
   /** Call it every few seconds. */
   async check() {
-    if (this.isBusy || this.files.roles.length === 0) return;
+    // A connection without TLS reads no files, which all count as changed then.
+    if (this.isBusy || this.files.roles.length === 0 || !this.session.options.secure) return;
     this.isBusy = true;
     try {
       if (await this.files.haveChanged()) await this.#renew();

@@ -109,7 +109,8 @@ function readLimits(text) {
 /** @param {string[]} args of the command line @param {NodeJS.ProcessEnv} [env] */
 const readArguments = (args, env = process.env) =>
   readCommandLine(PROGRAM, args, (given, _operands, command) => {
-    const broker = given.text('broker') ?? (command === 'watch' ? env.SEGANET_UPLINK_URL : '');
+    const broker =
+      given.text('broker') ?? (command === 'watch' ? env.SEGANET_UPLINK_URL?.split(',')[0].trim() : '');
     const { everyMs, timeoutMs } = DEFAULTS;
     return {
       paths: checkPaths(given.text('paths') ?? (env.SEGANET_UPLINK_PATHS || 'auto')),
