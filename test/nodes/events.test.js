@@ -72,6 +72,34 @@ test('an uplink that is lost and back is one event, with the reason', async () =
   await until(async () => (await events('?open=yes')).open === 0);
 });
 
+test('each move of an uplink with several URLs is an event, with where, whence and why', async () => {
+  await load(flow);
+  await watched();
+  const state = { state: 'connected', url: 2, urls: [], failovers: 1, returns: 0 };
+  const moved = {
+    from: 'a:8883',
+    to: 'b:8883',
+    at: 1,
+    code: 'CONNACK 135',
+    reason: 'Refused.',
+    isReturn: false
+  };
+  threads[0].emit('state', { ...state, moved });
+  expect(await event({ kind: 'move' })).toMatchObject({
+    subject: 'azure',
+    severity: 'warning',
+    until: expect.any(Number),
+    sentence: 'The uplink azure moved to b:8883: a:8883 failed (Refused).'
+  });
+  threads[0].emit('state', { ...state, url: 1, returns: 1, moved: { ...moved, from: 'b:8883', to: 'a:8883', reason: '', isReturn: true } }); // prettier-ignore
+  engines[0].ring();
+  await until(async () =>
+    (await events()).events.some(
+      ({ sentence }) => sentence === 'The uplink azure returned to a:8883, which works again.'
+    )
+  );
+});
+
 test('reports silent devices that a glob names, refused logins by listener, drops by class, and a full disk', async () => {
   await load(flow);
   await watched();

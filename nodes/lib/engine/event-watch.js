@@ -29,6 +29,7 @@ const OBSERVED = ['uplink', 'engine', 'log', 'disk', 'certificate'];
  * What the watch knows of a running engine.
  * @typedef {object} Watched
  * @property {Record<string, number[]>} drops at the last look
+ * @property {Map<string, number>} moves of uplinks with several URLs at the last look, by broker node
  * @property {Map<number, { count: number, address: string }>} refused logins since then, by stage
  * @property {number} freeBytes of the disk of its log, -1 = unknown
  * @property {number} diskAt when that is read again
@@ -111,6 +112,7 @@ class EventWatch {
     }
     const watched = this.#watched.get(host) ?? this.#watch(host, engine, watchDevices);
     this.#count(host, engine, watched);
+    this.#countMoves(host, engine, watched);
     if (!host.plan) starting.add(engine);
     return [
       ...uplinkFacts(host, engine, starting),
@@ -122,7 +124,7 @@ class EventWatch {
   /** @param {EngineHost} host @param {string} engine @param {string[]} globs of devices @returns {Watched} */
   #watch(host, engine, globs) {
     /** @type {Watched} */
-    const watched = { drops: {}, refused: new Map(), freeBytes: -1, diskAt: -Infinity };
+    const watched = { drops: {}, moves: new Map(), refused: new Map(), freeBytes: -1, diskAt: -Infinity };
     this.#watched.set(host, watched);
     host.logins.onRefused = ({ stage, address }) => {
       const { count } = watched.refused.get(stage) ?? { count: 0 };
@@ -156,6 +158,30 @@ class EventWatch {
       this.#book.happens({ kind: 'login', engine, subject, params: { address } }, count);
     }
     watched.refused.clear();
+  }
+
+  /**
+   * Reports changes of the URLs of uplinks.
+   * @param {EngineHost} host
+   * @param {string} engine
+   * @param {Watched} watched
+   */
+  #countMoves({ uplinks }, engine, { moves }) {
+    for (const { id, name: subject, state } of uplinks.links.keys()) {
+      const { moved, failovers = 0, returns = 0 } = state;
+      const before = moves.get(id) ?? 0;
+      const count = failovers + returns;
+      // A new thread counts from 0.
+      moves.set(id, count);
+      if (!moved || count <= before) continue;
+      const { from, to, reason, isReturn } = moved;
+      const params = { from, to, reason: (reason || 'connection closed').replace(/\.$/, '') };
+      this.#book.happened(
+        isReturn
+          ? { kind: 'move', engine, subject, key: 'moveBack', severity: 'info', params }
+          : { kind: 'move', engine, subject, params }
+      );
+    }
   }
 
   /**

@@ -45,6 +45,11 @@ const { threadsOf } = require('./additions');
  * @property {('chosen' | 'busy' | 'metered')[]} [compressing] why envelopes are compressed now, if an uplink node
  *   compresses: the user chose it, the link is the limit, or it is metered; empty = `auto` waits for a reason
  * @property {import('../kafka/uplink/kafka-group').GroupFigures[]} [producers] of a Kafka cluster: one for each session
+ * @property {number} [url] with several URLs: where the uplink is, from 1
+ * @property {import('../uplink/urls/uplink-urls').UrlView[]} [urls] in the order of priority
+ * @property {import('../uplink/urls/uplink-urls').Move | null} [moved] the last change of the URL
+ * @property {number} [failovers] changes of the URL because of a failure
+ * @property {number} [returns] to a URL of higher priority that works again
  * @property {SessionState[]} [sessions] one for each group of classes, the most urgent first
  * @property {{ state: string, code: string, reason: string } & Record<string, unknown>} [commands] state of the session
  *   for commands, if commands are on
@@ -55,6 +60,7 @@ const { threadsOf } = require('./additions');
  * @property {number} group from 1
  * @property {number[]} classes
  * @property {string} clientId
+ * @property {string} [url] host and port, with several URLs
  * @property {UplinkState['state']} state
  * @property {string} code
  * @property {string} reason

@@ -69,13 +69,14 @@ function trouble({ state, code = '', reason = '', oldestMs = -1 }) {
 
 /**
  * Status with each class's median time from arrival to the cloud's PUBACK: connected · critical 2 ms · normal 430 ms.
- * If there is a backlog, a message about paths, or no room, only the most urgent class is shown.
+ * If there is a backlog, a message about paths or URLs, or no room, only the most urgent class is shown.
  * @param {UplinkState} state
  * @param {EngineStats['latency']} latency
  * @param {number} backlog records
  */
-function connected({ rttMs = 0, code = '', sessions = [] }, latency, backlog) {
-  const note = ways(code, sessions);
+function connected({ rttMs = 0, code = '', sessions = [], url = 1, urls = [] }, latency, backlog) {
+  const place = url > 1 ? ` · URL ${url} of ${urls.length}` : '';
+  const note = `${place}${ways(code, sessions)}`;
   const medians = latency.map((row) => ` · ${nameOf(row.class)} ${Math.ceil(row.p50)} ms`);
   if (medians.length === 0 && rttMs > 0) medians.push(` · ${Math.ceil(rttMs)} ms`);
   const first = backlog > 0 && note ? '' : (medians[0] ?? '');

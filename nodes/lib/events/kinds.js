@@ -15,6 +15,7 @@ const DAY_MS = 86_400_000;
  */
 const KINDS = {
   uplink: { severity: 'error' },
+  move: { severity: 'warning' },
   engine: { severity: 'error' },
   drops: { severity: 'warning', quietMs: 60_000 },
   device: { severity: 'warning', quietMs: 7 * DAY_MS },

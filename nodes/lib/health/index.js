@@ -27,6 +27,10 @@ const { Heart } = require('./heartbeat');
  * @property {number} [oldestMs]
  * @property {boolean} [isStallRepeating] records stood still twice within ten minutes although the way was free
  * @property {{ state: string, code: string, oldestMs: number }[]} [sessions]
+ * @property {number} [url] with several URLs: where the uplink is, from 1
+ * @property {object[]} [urls]
+ * @property {number} [failovers]
+ * @property {{ code: string } | null} [moved]
  *
  * @typedef {{ ok: boolean, reason: string } & Record<string, unknown>} Check reason: a sentence, '' if it is ok
  * @typedef {{ ok: boolean, reason: string, checks: Record<string, Check> }} Verdict reason: that of the first check that

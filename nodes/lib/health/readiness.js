@@ -91,7 +91,19 @@ function uplink(engines) {
   const states = Object.fromEntries(
     ORDER.map((state) => [state, sessions.filter((each) => each.state === state).length])
   );
-  return check(reason, { state: stranded > 0 ? 'stopped' : (worst?.state ?? 'none'), sessions: states });
+  const urls = engines.flatMap(({ uplinks }) => uplinks).flatMap(urlOf);
+  return check(reason, {
+    state: stranded > 0 ? 'stopped' : (worst?.state ?? 'none'),
+    sessions: states,
+    ...(urls.length > 0 && { urls })
+  });
+}
+
+/** @param {Uplink} uplink @returns {object[]} where an uplink with several URLs is, and why it left the previous one */
+function urlOf({ url, urls, failovers = 0, moved }) {
+  if (!urls) return [];
+  const code = moved?.code ?? '';
+  return [{ active: url, count: urls.length, failovers, ...(CODE.test(code) && { code }) }];
 }
 
 /** @param {Uplink} uplink @returns {{ state: string, code?: string, oldestMs?: number }[]} */

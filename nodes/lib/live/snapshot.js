@@ -182,7 +182,7 @@ function workersOf({ workers, placement }) {
 /** @param {Uplink} uplink */
 function uplinkOf(uplink) {
   const { broker, name, state, code = '', reason = '', window, redelivered = 0, deadLetters = 0 } = uplink;
-  const { commands, network, sessions = [] } = uplink;
+  const { commands, network, sessions = [], urls = [] } = uplink;
   return {
     broker,
     name,
@@ -195,6 +195,7 @@ function uplinkOf(uplink) {
     deadLetters,
     commands: commands ? { state: commands.state, reason: commands.reason } : null,
     network: network ? { interface: network.interface, ok: network.ok, reason: network.reason } : null,
+    urls,
     sessions: sessions.map(sessionOf)
   };
 }

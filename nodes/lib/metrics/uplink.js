@@ -48,6 +48,7 @@ function addUplink(out, engine, uplink) {
       'Times that records stood still although the uplink was up and had room.'
     )
     .add(labels, uplink.stalls ?? 0);
+  if (uplink.urls) addUrls(out, labels, uplink);
   addCompression(out, labels, uplink);
   for (const session of uplink.sessions ?? []) addSession(out, labels, session);
   const first = uplink.sessions?.[0]?.paths ?? [];
@@ -59,6 +60,31 @@ function addUplink(out, engine, uplink) {
       'Energy of the whole machine in the last minute per byte that the broker confirmed: an estimate.'
     )
     .add(labels, perByte);
+}
+
+/**
+ * Adds where an uplink with several URLs is.
+ * @param {Exposition} out
+ * @param {Labels} labels
+ * @param {Uplink} uplink
+ */
+function addUrls(out, labels, { url = 1, urls = [], failovers, returns, moved }) {
+  out
+    .gauge('seganet_uplink_url', 'Number of the URL where the uplink is; 1 = the first one of its list.')
+    .add(labels, url);
+  const failed = out.gauge('seganet_uplink_url_failed', '1 if the URL failed and did not work since then.');
+  for (const [i, { state }] of urls.entries())
+    failed.add({ ...labels, url: String(i + 1) }, state === 'failed');
+  out
+    .counter('seganet_uplink_failovers_total', 'Changes of the URL because of a failure.')
+    .add(labels, failovers);
+  out
+    .counter('seganet_uplink_returns_total', 'Returns to a URL of higher priority that works again.')
+    .add(labels, returns);
+  if (!moved?.code) return;
+  out
+    .gauge('seganet_uplink_moved_info', 'Why the uplink left the previous URL.')
+    .add({ ...labels, reason: moved.code }, 1);
 }
 
 /**

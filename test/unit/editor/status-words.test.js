@@ -18,6 +18,7 @@ const english = phrasebook(textsFor(['en-US']).texts.phrases);
 
 test.each([
   ['connected · critical 2 ms · normal 430 ms', 'verbunden · kritisch 2 ms · normal 430 ms'],
+  ['connected · URL 2 of 3 · critical 2 ms', 'verbunden · URL 2 von 3 · kritisch 2 ms'],
   ['nothing listens there · 12.3 k kept', 'nichts lauscht dort · 12.3 k aufbewahrt'],
   [
     'classes 3–8: broker refused login · 9 in memory',

@@ -21,6 +21,13 @@ test.each([
     'green',
     'connected · critical 2 ms · backlog 12.3 k'
   ],
+  [{ state: 'connected', rttMs: 2, url: 1, urls: [{}, {}] }, {}, 'green', 'connected · 2 ms'],
+  [
+    { state: 'connected', url: 2, urls: [{}, {}] },
+    { latency: medians },
+    'green',
+    'connected · URL 2 of 2 · critical 2 ms'
+  ],
   [{ state: 'connected', quotaWait: 900 }, backlog, 'yellow', 'refused for now · 12.3 k kept'],
   [
     { state: 'connected', compressedFrom: 6000, compressedTo: 1000 },

@@ -38,6 +38,24 @@ describe('readiness', () => {
     });
   });
 
+  test('has where an uplink with several URLs is, without a name', () => {
+    const urls = [{ url: 'a.example:8883' }, { url: 'b.example:8883' }];
+    const moved = {
+      from: 'a.example:8883',
+      to: 'b.example:8883',
+      code: 'ECONNREFUSED',
+      reason: 'a.example …'
+    };
+    const listed = engine({ uplinks: [{ ...uplink('connected'), url: 2, urls, failovers: 3, moved }] });
+    const { ok, checks } = readiness([listed]);
+    expect([ok, checks.uplink.urls]).toEqual([
+      true,
+      [{ active: 2, count: 2, failovers: 3, code: 'ECONNREFUSED' }]
+    ]);
+    expect(JSON.stringify(checks)).not.toContain('example');
+    expect(readiness([engine()]).checks.uplink).not.toHaveProperty('urls');
+  });
+
   test.each([
     [[], 'flows', 'The flow has no enabled engine.'],
     [[engine(), engine({ isRunning: false })], 'flows', '1 of 2 engines are not running: see their status.'],

@@ -102,6 +102,24 @@ test("has the known figures of a path's quality, and omits unknown ones", () => 
   expect(of('probe_loss_ratio', 'wwan0')).toBe(undefined);
 });
 
+/** Members of an uplink that has left its first URL. */
+const listed = {
+  url: 2,
+  urls: [{ state: 'failed' }, { state: 'active' }],
+  failovers: 3,
+  returns: 2,
+  moved: { from: 'a:1', to: 'b:1', at: 1, code: 'ECONNREFUSED', reason: '', isReturn: false }
+};
+
+test('has where an uplink with several URLs is, and only of such one', () => {
+  const families = read(engine({ stats: stats({ uplinks: [uplink(listed)] }) }));
+  const of = (name, labels) => valueOf(families, `seganet_uplink_${name}`, labels);
+  expect([of('url'), of('failovers_total'), of('returns_total')]).toEqual([2, 3, 2]);
+  expect([of('url_failed', { url: '1' }), of('url_failed', { url: '2' })]).toEqual([1, 0]);
+  expect(of('moved_info', { reason: 'ECONNREFUSED' })).toBe(1);
+  expect(read(engine()).has('seganet_uplink_url')).toBe(false);
+});
+
 test('gives times in seconds, and a summary its quantiles and count', () => {
   const families = read(engine());
   const name = 'seganet_delivery_latency_seconds';
@@ -193,7 +211,7 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
     dictionaries: 2,
     compressing: ['busy', 'metered']
   };
-  const uplinks = [uplink({ energy, producers: [producer], ...compression })];
+  const uplinks = [uplink({ energy, producers: [producer], ...compression, ...listed })];
   const rows = [{ wakes: 1, failures: 0, sessions: 1, rescues: 0, wokenMs: 1500 }];
   const one = {
     name: 'acme',

@@ -6,6 +6,9 @@ import { bytes, count, duration, percent, visible } from './format.mjs';
 
 const STATES = {
   connected: 'ok',
+  active: 'ok',
+  answers: 'ok',
+  failed: 'warn',
   ready: 'ok',
   up: 'ok',
   connecting: 'warn',
@@ -83,6 +86,16 @@ function uplinks(t) {
     ]
   });
   const pathsTitle = h('h3', {}, t('uplinks.paths'));
+  const urls = new Table({
+    label: t('uplinks.urls'),
+    columns: [
+      { label: t('uplinks.uplink') },
+      { label: 'URL' },
+      { label: t('uplinks.state') },
+      { label: t('uplinks.reason') }
+    ]
+  });
+  const urlsTitle = h('h3', {}, t('uplinks.urls'));
   const drain = h('p');
   const sessionRow = (uplink, session) => [
     visible(uplink.name),
@@ -94,7 +107,7 @@ function uplinks(t) {
     reasonText(t, session)
   ];
   return {
-    element: h('div', {}, sessions.element, drain, pathsTitle, paths.element),
+    element: h('div', {}, sessions.element, drain, urlsTitle, urls.element, pathsTitle, paths.element),
     update({ uplinks: all, drain: { records, trend, seconds } }) {
       sessions.update(
         all.flatMap((uplink) => {
@@ -104,6 +117,16 @@ function uplinks(t) {
             : [];
           return [...own, ...forCommands].map((session) => sessionRow(uplink, session));
         })
+      );
+      const places = all.flatMap(({ name, urls: own = [] }) => own.map((place) => ({ name, ...place })));
+      urlsTitle.hidden = urls.element.hidden = places.length === 0;
+      urls.update(
+        places.map(({ name, url, state, reason }) => [
+          visible(name),
+          visible(url),
+          { text: word(t, 'state', state), state: markOf(state) },
+          visible(reason)
+        ])
       );
       // All sessions of an uplink use the same paths.
       const rows = all.flatMap(({ sessions: [first] }) => first?.paths ?? []);
