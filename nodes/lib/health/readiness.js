@@ -102,7 +102,8 @@ function uplink(engines) {
 /** @param {Uplink} uplink @returns {object[]} where an uplink with several URLs is, and why it left the previous one */
 function urlOf({ url, urls, failovers = 0, moved }) {
   if (!urls) return [];
-  const code = moved?.code ?? '';
+  // CONNACK 135
+  const code = (moved?.code ?? '').replace(' ', '_');
   return [{ active: url, count: urls.length, failovers, ...(CODE.test(code) && { code }) }];
 }
 

@@ -204,6 +204,8 @@ describe('connecting', () => {
     await lookup('cloud');
     answer = Promise.reject(new Error('EAI_AGAIN'));
     expect(await lookup('cloud')).toEqual([{ address: '203.0.113.1' }]);
+    // Another URL of the uplink has other addresses.
+    await expect(lookup('other')).rejects.toThrow('EAI_AGAIN');
     jest.useFakeTimers();
     answer = new Promise(() => {});
     const silent = lookup('cloud');

@@ -297,6 +297,15 @@ test('a return that fails costs only the session that went first', async () => {
   expect(first.moves).toEqual([]);
 });
 
+test('probes also while a connection comes and goes', async () => {
+  const { members, probed } = away({ returnMs: 300000 });
+  for (let i = 0; i < 100; i++) {
+    members[0].up();
+    await pass(2000);
+  }
+  expect(probed.length).toBe(3);
+});
+
 test('never returns, and probes nothing, if the time is 0', async () => {
   const { members, probed } = away({ returnMs: 0 });
   await pass(1000000);

@@ -46,6 +46,8 @@ const WORDS = {
   'CONNACK 151': 'quota used up',
   'CONNACK 156': 'broker moved',
   'CONNACK 157': 'broker moved',
+  URL_MOVED: 'changing the URL',
+  URL_RETURN: 'changing the URL',
   'DISCONNECT 137': 'broker busy',
   'DISCONNECT 139': 'broker shuts down',
   'DISCONNECT 142': 'client id used twice',

@@ -82,15 +82,16 @@ function* plain(addresses, leftMs, options) {
 function remembering(lookup, paths) {
   return async (host) => {
     const fresh = lookup(host).then((addresses) => {
-      if (addresses.length > 0) paths.addresses = addresses;
+      if (addresses.length > 0) paths.addresses.set(host, addresses);
       return addresses;
     });
-    if (paths.addresses.length === 0) return fresh;
+    const before = paths.addresses.get(host);
+    if (!before) return fresh;
     /** @type {NodeJS.Timeout | undefined} */
     let timer;
-    const known = new Promise((resolve) => (timer = setTimeout(() => resolve(paths.addresses), PATIENCE_MS)));
+    const known = new Promise((resolve) => (timer = setTimeout(() => resolve(before), PATIENCE_MS)));
     try {
-      return await Promise.race([fresh.catch(() => paths.addresses), known]);
+      return await Promise.race([fresh.catch(() => before), known]);
     } finally {
       clearTimeout(timer);
     }

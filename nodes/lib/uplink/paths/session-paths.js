@@ -62,8 +62,11 @@ class Paths {
     this.reported = new Map();
     /** When nothing came back on a path, by name. @type {Map<string, number>} */
     this.failures = new Map();
-    /** The broker's addresses, for use while the resolver is behind a dead path. @type {{address: string}[]} */
-    this.addresses = [];
+    /**
+     * The addresses of each host, for use while the resolver is behind a dead path.
+     * @type {Map<string, {address: string}[]>}
+     */
+    this.addresses = new Map();
     this.changes = new PathChanges();
   }
 

@@ -70,7 +70,7 @@ class UplinkUrls {
   #random;
   /** @type {Member[]} */
   #members = [];
-  /** Why each URL failed last, null = it did not fail since it worked. @type {(Reason | { code: string, reason: string } | null)[]} */
+  /** Why each URL failed last, null = it worked since then. @type {({ code: string, reason: string } | null)[]} */
   #failures;
   /** Since when each URL answers all probes, -1 = it does not. @type {number[]} */
   #answersSince;
@@ -86,6 +86,8 @@ class UplinkUrls {
   #followTimer;
   /** @type {NodeJS.Timeout | undefined} */
   #probeTimer;
+  #isFollowing = false;
+  #isProbing = false;
   #isStopped = false;
 
   /** @param {UrlsParts} parts */
@@ -108,8 +110,11 @@ class UplinkUrls {
       now: this.#now,
       random: this.#random,
       follows,
-      onConnected: (index) => follows || this.#connected(index, choice),
-      onFailed: (index, why) => this.#failed(index, why)
+      // The session for commands has a status of its own.
+      ...(!follows && {
+        onConnected: (index) => this.#connected(index, choice),
+        onFailed: (index, why) => this.#failed(index, why)
+      })
     });
     return choice;
   }
@@ -166,7 +171,8 @@ class UplinkUrls {
     const staysAlone = this.#isRefused(choice) && this.#hasSessionAt(this.#active);
     if (index !== this.#active && !staysAlone) this.#move(index);
     else this.#parts.onChange();
-    this.#followSoon();
+    if (index === this.#active) this.#restartFollowing();
+    else this.#followSoon();
     this.#probeLater();
   }
 
@@ -235,16 +241,30 @@ class UplinkUrls {
     };
   }
 
-  #followSoon() {
-    if (this.#isStopped) return;
+  /** A connection at the active URL is new. */
+  #restartFollowing() {
     clearTimeout(this.#followTimer);
+    this.#followTimer = undefined;
+    this.#followSoon();
+  }
+
+  /** Schedules follow(), if a session is elsewhere and it is not scheduled. */
+  #followSoon() {
+    if (this.#isStopped || this.#isFollowing || this.#followTimer) return;
     const isSplit = this.#members.some(({ choice }) => choice.index !== this.#active);
     if (isSplit) this.#followTimer = setTimeout(() => void this.#follow(), FOLLOW_MS);
   }
 
-  /** Takes the other sessions along, if a session is connected at the active URL. */
   async #follow() {
-    const index = this.#active;
+    this.#followTimer = undefined;
+    this.#isFollowing = true;
+    await this.#takeAlong(this.#active);
+    this.#isFollowing = false;
+    this.#followSoon();
+  }
+
+  /** Takes the other sessions along, if a session is connected at the active URL. @param {number} index of it */
+  async #takeAlong(index) {
     for (const member of this.#hasSessionAt(index) ? this.#members : []) {
       if (!this.#mayFollow(member)) continue;
       await this.#drain(member, FOLLOW_DRAIN_MS);
@@ -253,7 +273,6 @@ class UplinkUrls {
       if (this.#mayFollow(member)) member.session.goTo(index, this.#following());
       else member.feeder.resume();
     }
-    this.#followSoon();
   }
 
   /**
@@ -270,10 +289,11 @@ class UplinkUrls {
     return session.connected && feeder.inflight === 0;
   }
 
+  /** Schedules the next probes, if there is something to probe and they are not scheduled. */
   #probeLater() {
-    clearTimeout(this.#probeTimer);
     const { returnMs } = this.#parts.options;
     if (returnMs === 0 || this.#active === 0 || this.#isStopped) return;
+    if (this.#isProbing || this.#probeTimer) return;
     const everyMs = Math.min(PROBE_MAX_MS, Math.max(PROBE_MIN_MS, returnMs / PROBES));
     // Many gateways that left the same broker do not probe it at the same time.
     const waitMs = everyMs * (0.75 + 0.5 * this.#random());
@@ -281,19 +301,33 @@ class UplinkUrls {
   }
 
   async #probe() {
-    const from = this.#active;
-    for (let i = 0; i < from; i++) {
+    this.#probeTimer = undefined;
+    this.#isProbing = true;
+    const index = await this.#probeBefore(this.#active);
+    if (index >= 0) await this.#return(index);
+    this.#isProbing = false;
+    this.#parts.onChange();
+    this.#probeLater();
+  }
+
+  /**
+   * Probes the URLs before the active one.
+   * @param {number} active
+   * @returns {Promise<number>} the URL to return to, -1 = none
+   */
+  async #probeBefore(active) {
+    for (let i = 0; i < active; i++) {
       const why = await this.#parts.probe(i);
-      if (this.#isStopped || this.#active !== from) return;
+      if (this.#isStopped || this.#active !== active) return -1;
       this.#failures[i] = why;
       if (why) this.#answersSince[i] = -1;
       else if (this.#answersSince[i] < 0) this.#answersSince[i] = this.#now();
     }
     const { returnMs } = this.#parts.options;
-    const index = this.#answersSince.findIndex((since) => since >= 0 && this.#now() - since >= returnMs);
-    if (index >= 0 && index < from) await this.#return(index);
-    this.#parts.onChange();
-    this.#probeLater();
+    const due = this.#answersSince
+      .slice(0, active)
+      .map((since) => since >= 0 && this.#now() - since >= returnMs);
+    return due.indexOf(true);
   }
 
   /** Lets one session return to a URL. @param {number} index */
