@@ -18,11 +18,11 @@ const TEXTS = {
       records: 'Datensätze',
       counters: 'Zähler',
       'The data path: records stay in native threads from left to right':
-        'Der Datenpfad: Datensätze bleiben von links nach rechts in nativen Threads',
+        'Der Datenpfad: Datensätze bleiben in nativen Threads',
       'A few records as messages (switch the debug node on to see them)':
-        'Einige Datensätze als Nachrichten (sichtbar, wenn der Debug-Node an ist)',
+        'Einige Datensätze als Nachrichten (Debug-Node einschalten)',
       'Counters every 10 seconds (switch the debug node on to see them)':
-        'Zähler alle 10 Sekunden (sichtbar, wenn der Debug-Node an ist)'
+        'Zähler alle 10 Sekunden (Debug-Node einschalten)'
     },
     info: {
       'Devices publish with MQTT; each record gets a class; records are collected in batches and sent to the cloud over TLS, the most urgent class first. The addresses, files and logins come from environment variables, see https://github.com/seganet/node-red-gateway/blob/main/docs/reference/configuration.md.':

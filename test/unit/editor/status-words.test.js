@@ -35,7 +35,12 @@ test.each([
   ['broker: wrong setting · 120 kept', 'Broker: falsche Einstellung · 120 aufbewahrt'],
   ['not set: AWS_IOT_URL', 'nicht gesetzt: AWS_IOT_URL'],
   ['3 awake, 2 asleep, 1 waiting', '3 wach, 2 schlafen, 1 warten'],
-  ['keeper: not running', 'Keeper: läuft nicht']
+  ['keeper: not running', 'Keeper: läuft nicht'],
+  ['seen 3 s ago, signal -60 dBm, class 1', 'vor 3 s gesehen, Signal -60 dBm, Klasse 1'],
+  [
+    'seen 3 days ago, signal unknown, class unknown',
+    'vor 3 Tagen gesehen, Signal unbekannt, Klasse unbekannt'
+  ]
 ])('shows "%s" as "%s" in German, and unchanged in English', (text, words) => {
   expect(german(text)).toBe(words);
   expect(english(text)).toBe(text);

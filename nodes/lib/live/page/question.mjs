@@ -129,7 +129,7 @@ export class Question {
       ['device', title === device ? device : `${title} (${device})`],
       ['room', room || '–'],
       ['from', t.optional(`directory.sources.${from}`) ?? from],
-      ['why', why]
+      ['why', t.inWords(why)]
     ];
     setText(this.#told, t('directory.answered', { found: answer.found }));
     this.#answer.replaceChildren(
@@ -141,7 +141,11 @@ export class Question {
     this.#problems.replaceChildren(...problems.map((each) => h('li', {}, visible(each))));
     this.#problems.hidden = problems.length === 0;
     this.#others.update(
-      others.map((each) => [visible(each.device || each.thing), visible(each.property), visible(each.why)])
+      others.map((each) => [
+        visible(each.device || each.thing),
+        visible(each.property),
+        visible(t.inWords(each.why))
+      ])
     );
     this.#others.element.hidden = others.length === 0;
   }
