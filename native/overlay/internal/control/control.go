@@ -26,6 +26,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"seganet.internal/overlay/internal/privsock"
 )
 
 const (
@@ -147,7 +149,7 @@ func Listen(state string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	l, err := listenPrivate(path)
+	l, err := privsock.Listen(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the control socket %s: %w", path, err)
 	}
@@ -177,7 +179,7 @@ func Serve(ctx context.Context, l net.Listener, n Node, log *slog.Logger) error 
 			}
 			continue
 		}
-		if !allowed(c) {
+		if !privsock.Allowed(c) {
 			log.Warn("control: a connection of another user was refused")
 			_ = c.Close()
 			continue

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package control
+package privsock
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"runtime"
 )
 
-// listenPrivate opens a socket in a folder that only its user may enter. On Windows, the access list of the folder
+// Listen opens a socket in a folder that only its user may enter. On Windows, the access list of the folder
 // decides; a folder in the user's profile is private.
-func listenPrivate(path string) (net.Listener, error) {
+func Listen(path string) (net.Listener, error) {
 	if err := os.Chmod(filepath.Dir(path), 0o700); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
 	}
@@ -27,8 +27,8 @@ func listenPrivate(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// allowed is true: the folder keeps other users out.
-func allowed(c net.Conn) bool {
+// Allowed is true: the folder keeps other users out.
+func Allowed(c net.Conn) bool {
 	_, ok := c.(*net.UnixConn)
 	return ok
 }

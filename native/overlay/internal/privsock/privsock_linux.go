@@ -1,4 +1,4 @@
-package control
+package privsock
 
 import (
 	"net"
@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listenPrivate opens a socket to which other users can never connect, not even for a moment.
-func listenPrivate(path string) (net.Listener, error) {
+// Listen opens a socket to which other users can never connect, not even for a moment.
+func Listen(path string) (net.Listener, error) {
 	old := unix.Umask(0o177)
 	defer unix.Umask(old)
 	return net.Listen("unix", path)
 }
 
-// allowed is true for the node's own user and root. The socket's mode enforces the same; this check also works where a
+// Allowed is true for a connection of this process's user and of root. The socket's mode enforces the same; this check also works where a
 // file system ignores modes.
-func allowed(c net.Conn) bool {
+func Allowed(c net.Conn) bool {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		return false

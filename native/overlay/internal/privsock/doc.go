@@ -1,0 +1,2 @@
+// Package privsock opens Unix sockets for this process's user and root only.
+package privsock
