@@ -1,6 +1,6 @@
 // Package audit records what happens to the nodes of a network, in two files of JSON lines in the state folder:
 //
-//	audit.jsonl     invited, joined, renewed, revoked, policy, rotated
+//	audit.jsonl     invited, withdrawn, joined, renewed, revoked, policy, rotated
 //	sessions.jsonl  connected, disconnected, twice (two programs use one identity), refused (a join or renewal)
 //
 // Each file has at most MaxBytes. A full one becomes FILE.1, in place of the previous FILE.1. Connections and refusals have a file
@@ -35,6 +35,7 @@ const (
 // Events.
 const (
 	Invited      = "invited"
+	Withdrawn    = "withdrawn"
 	Joined       = "joined"
 	Renewed      = "renewed"
 	Revoked      = "revoked"
@@ -59,6 +60,7 @@ type Entry struct {
 	Node    string    `json:"node,omitempty"` // first label of its name
 	From    string    `json:"from,omitempty"` // address
 	Version string    `json:"version,omitempty"`
+	By      string    `json:"by,omitempty"` // who asked for the change, as that program or command says
 	Text    string    `json:"text,omitempty"`
 	LeftOut int       `json:"leftOut,omitempty"` // refusals before this entry that were not recorded
 }

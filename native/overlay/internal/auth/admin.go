@@ -1,20 +1,32 @@
 package auth
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
+	"strconv"
+	"sync"
 
+	"seganet.internal/overlay/internal/audit"
+	"seganet.internal/overlay/internal/privsock"
 	"seganet.internal/overlay/internal/wire"
 )
 
-// AdminSocket is the name of the Unix socket, in the state folder, on which a running service accepts administration
-// requests.
-const AdminSocket = "admin.sock"
+const (
+	// AdminSocket is the name of the Unix socket, in the state folder, on which a running service accepts administration
+	// requests.
+	AdminSocket = "admin.sock"
+	// MaxAdminConnections bounds the connections to it at once.
+	MaxAdminConnections = 64
+	// maxSocketPath is the longest path of a Unix socket, in bytes.
+	maxSocketPath = 107
+)
 
-// AdminHandler returns the API of the administration: invite, revoke, nodes, policy and its check, rotate. It does not check
-// permissions: the mode of the socket restricts access.
+// AdminHandler returns the API of the administration: overview, nodes, invitations, revocation, policy, its check and
+// review, the audit log, rotation. It does not check permissions: the mode of the socket restricts access.
 func (s *Service) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, f func(r *http.Request) (any, error)) {
@@ -27,57 +39,131 @@ func (s *Service) AdminHandler() http.Handler {
 			answer(w, v)
 		})
 	}
-	handle("POST /v1/invite", func(r *http.Request) (any, error) {
-		var q wire.InviteRequest
-		if err := read(r, &q); err != nil {
+	handle("GET /v1/overview", func(r *http.Request) (any, error) {
+		page, err1 := number(r, "page", 1)
+		size, err2 := number(r, "size", 25)
+		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
-		return s.Invite(q)
-	})
-	handle("POST /v1/revoke", func(r *http.Request) (any, error) {
-		var q wire.RevokeRequest
-		if err := read(r, &q); err != nil {
-			return nil, err
-		}
-		return struct{}{}, s.Revoke(q)
+		return s.Overview(r.URL.Query().Get("match"), page, size)
 	})
 	handle("GET /v1/nodes", func(*http.Request) (any, error) { return s.Nodes() })
+	handle("GET /v1/invitations", func(*http.Request) (any, error) { return s.Invitations() })
 	handle("GET /v1/policy", func(*http.Request) (any, error) { return s.Policy() })
-	handle("PUT /v1/policy", func(r *http.Request) (any, error) {
-		var p wire.Policy
-		if err := read(r, &p); err != nil {
+	handle("GET /v1/audit", func(r *http.Request) (any, error) {
+		last, err := number(r, "last", 100)
+		if err == nil && (last < 1 || last > wire.MaxEntries) {
+			err = invalid(fmt.Errorf("last=%d: write a number from 1 to %d", last, wire.MaxEntries))
+		}
+		if err != nil {
 			return nil, err
 		}
-		return s.SetPolicy(p)
+		list, err := audit.Read(s.opts.Dir, r.URL.Query().Get("node"), last)
+		return append([]audit.Entry{}, list...), err
 	})
-	handle("POST /v1/policy/check", func(r *http.Request) (any, error) {
-		var q wire.PolicyQuestion
-		if err := read(r, &q); err != nil {
-			return nil, err
+	post(handle, "POST /v1/invite", func(q wire.InviteRequest) (any, error) { return s.Invite(q) })
+	post(handle, "POST /v1/withdraw", func(q wire.WithdrawRequest) (any, error) { return struct{}{}, s.Withdraw(q) })
+	post(handle, "POST /v1/revoke", func(q wire.RevokeRequest) (any, error) { return struct{}{}, s.Revoke(q) })
+	post(handle, "POST /v1/rotate", func(q wire.RotateRequest) (any, error) { return struct{}{}, s.Rotate(q.Now, q.By) })
+	post(handle, "POST /v1/policy/check", func(q wire.PolicyQuestion) (any, error) { return s.Check(q) })
+	post(handle, "POST /v1/policy/review", func(q wire.PolicyText) (any, error) { return s.Review(q.Text) })
+	post(handle, "PUT /v1/policy", func(q wire.PolicyText) (any, error) {
+		p, _, problems := wire.ParsePolicy(q.Text)
+		if len(problems) > 0 {
+			return nil, invalid(problems[0])
 		}
-		return s.Check(q)
-	})
-	handle("POST /v1/rotate", func(r *http.Request) (any, error) {
-		return struct{}{}, s.Rotate(r.URL.Query().Get("now") == "true")
+		return s.SetPolicy(p, PolicyChange{By: q.By, From: q.From})
 	})
 	return mux
 }
 
-// ListenAdmin opens the administration socket of a state folder with mode 0600. The caller holds the database lock, so
-// an existing socket is left over from a dead process.
-func ListenAdmin(dir string) (net.Listener, error) {
-	path := filepath.Join(dir, AdminSocket)
-	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-		return nil, err
+// post handles requests with a body.
+func post[T any, V interface {
+	*T
+	wire.Validator
+}](handle func(string, func(*http.Request) (any, error)), pattern string, f func(T) (any, error)) {
+	handle(pattern, func(r *http.Request) (any, error) {
+		var q T
+		if err := read(r, V(&q)); err != nil {
+			return nil, err
+		}
+		return f(q)
+	})
+}
+
+// number returns a parameter of the URL, or other without it.
+func number(r *http.Request, name string, other int) (int, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return other, nil
 	}
-	// The folder has mode 0700 unless its owner changed that; bind makes the socket with the umask's mode until Chmod.
-	l, err := net.Listen("unix", path)
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, invalid(fmt.Errorf("%s=%.20q is not a number", name, text))
+	}
+	return n, nil
+}
+
+// ListenAdmin opens the administration socket, with mode 0600. The caller holds the database lock, so an existing socket in
+// the state folder is left over from a dead process; anywhere else, one on which another process answers is refused.
+func ListenAdmin(path string) (net.Listener, error) {
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("%s is longer than the %d bytes of a socket's path. Choose a shorter one with --admin", path, maxSocketPath)
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case info.Mode().Type() != fs.ModeSocket:
+		return nil, fmt.Errorf("%s is not a socket. Choose another path with --admin", path)
+	default:
+		if c, err := net.Dial("unix", path); err == nil {
+			c.Close()
+			return nil, fmt.Errorf("another process answers on %s. Stop it, or choose another path with --admin", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	l, err := privsock.Listen(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		l.Close()
-		return nil, err
+	return &fewConns{Listener: l, places: make(chan struct{}, MaxAdminConnections)}, nil
+}
+
+// fewConns closes connections beyond its places, and those of other users, at once.
+type fewConns struct {
+	net.Listener
+	places chan struct{}
+}
+
+func (l *fewConns) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if !privsock.Allowed(c) {
+			c.Close()
+			continue
+		}
+		select {
+		case l.places <- struct{}{}:
+			return &placed{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
+		default:
+			c.Close()
+		}
 	}
-	return l, nil
+}
+
+type placed struct {
+	net.Conn
+	leave func()
+}
+
+func (c *placed) Close() error {
+	c.leave()
+	return c.Conn.Close()
 }

@@ -111,8 +111,8 @@ func (r authorityRecord) authority() (*identity.Authority, error) {
 
 // Rotate creates a new CA and publishes its root at once. The CA begins to sign after identity.NodeLife, when every
 // node with a valid certificate knows the root. With immediately it signs now, although nodes that are not connected
-// still trust only the old root. The old root is removed when its last certificate has expired.
-func (s *Service) Rotate(immediately bool) error {
+// still trust only the old root. The old root is removed when its last certificate has expired. by is who asks.
+func (s *Service) Rotate(immediately bool, by string) error {
 	now := s.now()
 	a, err := identity.NewAuthority(s.network, now)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *Service) Rotate(immediately bool) error {
 		return addAuthority(tx, a, from, now)
 	})
 	if err == nil {
-		s.audit.Add(audit.Entry{Event: audit.Rotated, Text: "the new root is " + identity.Fingerprint(a.Root().Raw)})
+		s.audit.Add(audit.Entry{Event: audit.Rotated, By: by, Text: "the new root is " + identity.Fingerprint(a.Root().Raw)})
 	}
 	return err
 }

@@ -81,10 +81,10 @@ func TestRotationLosesNoNode(t *testing.T) {
 	s, c := open(t, nil)
 	oldRoots, _ := s.Roots()
 	m, k := enter(t, s, "a")
-	if err := s.Rotate(false); err != nil {
+	if err := s.Rotate(false, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Rotate(false); !isCode(err, wire.CodeTaken) {
+	if err := s.Rotate(false, ""); !isCode(err, wire.CodeTaken) {
 		t.Errorf("two rotations at once: %v", err)
 	}
 	learn := func() *x509.CertPool { // a node that only knows the old root
@@ -123,7 +123,7 @@ func TestRotationLosesNoNode(t *testing.T) {
 	if _, roots := s.Roots(); len(roots) != 1 || !signedBy(renewed, must(identity.Pool(roots))) {
 		t.Errorf("%d roots after the rotation", len(roots))
 	}
-	if err := s.Rotate(true); err != nil {
+	if err := s.Rotate(true, ""); err != nil {
 		t.Errorf("the next rotation: %v", err)
 	}
 }
@@ -152,10 +152,10 @@ func TestThePolicyIsBounded(t *testing.T) {
 	for range wire.MaxRules {
 		p.Allow = append(p.Allow, wire.Rule{From: "group:" + strings.Repeat("a", 40), To: "*", Ports: []string{"icmp"}})
 	}
-	if _, err := s.SetPolicy(p); !isCode(err, wire.CodeFull) {
+	if _, err := s.SetPolicy(p, PolicyChange{}); !isCode(err, wire.CodeFull) {
 		t.Error(err)
 	}
-	if _, err := s.SetPolicy(wire.Policy{Allow: []wire.Rule{{From: "x"}}}); !isCode(err, wire.CodeInvalid) {
+	if _, err := s.SetPolicy(wire.Policy{Allow: []wire.Rule{{From: "x"}}}, PolicyChange{}); !isCode(err, wire.CodeInvalid) {
 		t.Error(err)
 	}
 	if p := must(s.Policy()); p.Version != 0 || len(p.Allow) != 0 {
@@ -185,8 +185,8 @@ func TestDocumentsAreNewerAfterARestoreFromABackup(t *testing.T) {
 	change := func(s *Service, revoked string) {
 		t.Helper()
 		c.add(time.Second)
-		_, err := s.SetPolicy(wire.Policy{})
-		if err = errors.Join(err, s.Revoke(wire.RevokeRequest{Name: revoked}), s.Rotate(true)); err != nil {
+		_, err := s.SetPolicy(wire.Policy{}, PolicyChange{})
+		if err = errors.Join(err, s.Revoke(wire.RevokeRequest{Name: revoked}), s.Rotate(true, "")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -198,7 +198,7 @@ func TestDocumentsAreNewerAfterARestoreFromABackup(t *testing.T) {
 
 	s = must(Open(o))
 	for range 5 {
-		_ = must(s.SetPolicy(wire.Policy{}))
+		_ = must(s.SetPolicy(wire.Policy{}, PolicyChange{}))
 	}
 	change(s, "a")
 	seen := numbersOf(t, s, c.now())

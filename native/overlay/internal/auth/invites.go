@@ -1,10 +1,13 @@
 package auth
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,8 +58,66 @@ func (s *Service) Invite(r wire.InviteRequest) (wire.Invite, error) {
 	if err != nil {
 		return wire.Invite{}, err
 	}
-	s.audit.Add(audit.Entry{Event: audit.Invited, Node: r.Name, Text: strings.Join(r.Groups, " ")})
+	s.audit.Add(audit.Entry{Event: audit.Invited, Node: r.Name, By: r.By, Text: strings.Join(r.Groups, " ")})
 	return wire.Invite{Token: token, Name: r.Name, Expires: rec.Expires, Root: s.Fingerprint(), Auth: s.opts.AuthURLs}, nil
+}
+
+// idBytes of the hash of a token are the id of its invitation.
+const idBytes = 8
+
+// Invitations lists the open invitations that expire first.
+func (s *Service) Invitations() (list wire.InvitationList, err error) {
+	list.Open = []wire.Invitation{}
+	now := s.now()
+	err = s.db.View(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucketInvites)
+		return b.ForEach(func(k, _ []byte) error {
+			var r inviteRecord
+			if _, err := getJSON(b, k, &r); err != nil {
+				return err
+			}
+			if r.UsedBy == nil && !now.After(r.Expires) {
+				list.Open = append(list.Open, wire.Invitation{ID: hex.EncodeToString(k[:idBytes]), Name: r.Name, Groups: r.Groups, Expires: r.Expires})
+			}
+			return nil
+		})
+	})
+	slices.SortFunc(list.Open, func(a, b wire.Invitation) int { return a.Expires.Compare(b.Expires) })
+	if list.More = max(0, len(list.Open)-wire.MaxInvitations); list.More > 0 {
+		list.Open = list.Open[:wire.MaxInvitations]
+	}
+	return list, err
+}
+
+// Withdraw ends an open invitation: its token lets no node join any more.
+func (s *Service) Withdraw(r wire.WithdrawRequest) error {
+	if err := r.Validate(); err != nil {
+		return invalid(err)
+	}
+	unknown := &wire.Error{Code: wire.CodeUnknown, Text: "There is no such open invitation. If a node has used it, revoke the node. List them: seganet-overlay invitations"}
+	id, err := hex.DecodeString(r.ID)
+	if err != nil || len(id) != idBytes {
+		return unknown
+	}
+	var rec inviteRecord
+	err = s.db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucketInvites)
+		k, _ := b.Cursor().Seek(id)
+		if !bytes.HasPrefix(k, id) {
+			return unknown
+		}
+		if _, err := getJSON(b, k, &rec); err != nil {
+			return err
+		}
+		if rec.UsedBy != nil {
+			return unknown
+		}
+		return b.Delete(k)
+	})
+	if err == nil {
+		s.audit.Add(audit.Entry{Event: audit.Withdrawn, Node: rec.Name, By: r.By})
+	}
+	return err
 }
 
 // tokenHash needs no salt or slow hash: a token has 256 random bits.

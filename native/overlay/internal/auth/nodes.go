@@ -353,7 +353,7 @@ func (s *Service) Revoke(r wire.RevokeRequest) error {
 		return errors.Join(putJSON(tx.Bucket(bucketNodes), []byte(n.Name), n), advance(tx, now, metaRevNo, metaVersion))
 	})
 	if err == nil && isNew {
-		s.audit.Add(audit.Entry{Event: audit.Revoked, Node: r.Name, Text: r.Reason})
+		s.audit.Add(audit.Entry{Event: audit.Revoked, Node: r.Name, By: r.By, Text: r.Reason})
 	}
 	return err
 }

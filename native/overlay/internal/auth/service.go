@@ -242,13 +242,22 @@ func dropExpired[T any](tx *bbolt.Tx, bucket []byte, expired func(T) bool) (int,
 	return len(keys), err
 }
 
+// PolicyChange says who replaces a policy, and which one.
+type PolicyChange struct {
+	By   string
+	From *int64 // version that must be in force; nil: whichever is
+}
+
 // SetPolicy replaces the policy. It ignores the version in p and assigns a higher one than the old policy's.
-func (s *Service) SetPolicy(p wire.Policy) (wire.Policy, error) {
+func (s *Service) SetPolicy(p wire.Policy, c PolicyChange) (wire.Policy, error) {
 	now := s.now()
 	err := s.update(func(tx *bbolt.Tx) error {
 		var old wire.Policy
 		if _, err := getJSON(tx.Bucket(bucketMeta), metaPolicy, &old); err != nil {
 			return err
+		}
+		if c.From != nil && *c.From != old.Version {
+			return &wire.Error{Code: wire.CodeTaken, Text: fmt.Sprintf("The policy was changed meanwhile: version %d is in force, not %d. Read it again, and change that one.", old.Version, *c.From)}
 		}
 		p.Version = nextNumber(old.Version, now)
 		if p.Allow == nil {
@@ -267,7 +276,7 @@ func (s *Service) SetPolicy(p wire.Policy) (wire.Policy, error) {
 		return errors.Join(tx.Bucket(bucketMeta).Put(metaPolicy, text), advance(tx, now, metaVersion))
 	})
 	if err == nil {
-		s.audit.Add(audit.Entry{Event: audit.Policy, Text: fmt.Sprintf("version %d, %d rules", p.Version, len(p.Allow))})
+		s.audit.Add(audit.Entry{Event: audit.Policy, By: c.By, Text: fmt.Sprintf("version %d, %d rules", p.Version, len(p.Allow))})
 	}
 	return p, err
 }

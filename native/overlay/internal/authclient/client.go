@@ -13,11 +13,9 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"seganet.internal/overlay/internal/auth"
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/wire"
 )
@@ -71,11 +69,11 @@ func NewForServices(url, secret string, pins *Pins) *Client {
 	return c
 }
 
-// NewAdmin makes a client of the administration socket in a state folder.
-func NewAdmin(dir string) *Client {
+// NewAdmin makes a client of an administration socket.
+func NewAdmin(socket string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
-		return d.DialContext(ctx, "unix", filepath.Join(dir, auth.AdminSocket))
+		return d.DialContext(ctx, "unix", socket)
 	}
 	return &Client{urls: []string{"http://admin"}, http: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
@@ -165,8 +163,8 @@ func (c *Client) Policy(ctx context.Context) (p wire.Policy, err error) {
 }
 
 // SetPolicy replaces the policy and returns it with its version.
-func (c *Client) SetPolicy(ctx context.Context, p wire.Policy) (n wire.Policy, err error) {
-	return n, c.do(ctx, http.MethodPut, "/v1/policy", &p, &n)
+func (c *Client) SetPolicy(ctx context.Context, q wire.PolicyText) (n wire.Policy, err error) {
+	return n, c.do(ctx, http.MethodPut, "/v1/policy", &q, &n)
 }
 
 // CheckPolicy tells which rules let one side reach the other.
@@ -175,8 +173,18 @@ func (c *Client) CheckPolicy(ctx context.Context, q wire.PolicyQuestion) (a wire
 }
 
 // Rotate makes a new CA.
-func (c *Client) Rotate(ctx context.Context, immediately bool) error {
-	return c.do(ctx, http.MethodPost, fmt.Sprintf("/v1/rotate?now=%t", immediately), nil, nil)
+func (c *Client) Rotate(ctx context.Context, r wire.RotateRequest) error {
+	return c.do(ctx, http.MethodPost, "/v1/rotate", &r, nil)
+}
+
+// Invitations lists the open invitations.
+func (c *Client) Invitations(ctx context.Context) (list wire.InvitationList, err error) {
+	return list, c.do(ctx, http.MethodGet, "/v1/invitations", nil, &list)
+}
+
+// Withdraw ends an open invitation.
+func (c *Client) Withdraw(ctx context.Context, r wire.WithdrawRequest) error {
+	return c.do(ctx, http.MethodPost, "/v1/withdraw", &r, nil)
 }
 
 // do sends a request to the first URL that answers. An answer that is a *wire.Error ends the search.
@@ -239,7 +247,7 @@ func (c *Client) try(ctx context.Context, method, url string, body []byte, v any
 		return nil
 	case wire.Validator:
 		return wire.Decode(text, maxAnswerBytes, v)
-	default: // only the administration's list
+	default: // only lists of the administration
 		return json.Unmarshal(text, v)
 	}
 }

@@ -4,23 +4,53 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"os/user"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
 
+	"seganet.internal/overlay/internal/auth"
 	"seganet.internal/overlay/internal/authclient"
 	"seganet.internal/overlay/internal/wire"
 )
 
+// admin is the administration socket that a command uses.
+type admin struct{ state, socket *string }
+
+// adminFlags adds --state and --admin.
+func adminFlags(f *flag.FlagSet) admin {
+	return admin{stateFlag(f), f.String("admin", "", "`socket` of the administration, if serve has this option, too ("+auth.AdminSocket+" in the state folder)")}
+}
+
+func (a admin) path() string {
+	if *a.socket != "" {
+		return *a.socket
+	}
+	return filepath.Join(*a.state, auth.AdminSocket)
+}
+
+func (a admin) client() *authclient.Client { return authclient.NewAdmin(a.path()) }
+
+// by names the user who runs the command, for the audit log.
+func by() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username
+}
+
 // explain adds a remedy if no service answers on the socket.
-func explain(err error, dir string) error {
+func (a admin) explain(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("no authentication service runs with the state folder %s. Start it (seganet-overlay serve), or name its folder with --state", dir)
+		return fmt.Errorf("no authentication service answers on %s. Start it (seganet-overlay serve), or name its folder with --state or its socket with --admin", a.path())
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("the services run as another user. Run this command as that user: %w", err)
@@ -30,7 +60,7 @@ func explain(err error, dir string) error {
 
 func runInvite(ctx context.Context, args []string, out io.Writer) error {
 	f := flags("invite", out)
-	state := stateFlag(f)
+	a := adminFlags(f)
 	name := f.String("name", "", "`name` of the node")
 	var groups words
 	f.Var(&groups, "group", "`group` of the node; may be given several times")
@@ -39,13 +69,13 @@ func runInvite(ctx context.Context, args []string, out io.Writer) error {
 	if err := parse(f, args, 0, out); err != nil {
 		return err
 	}
-	r := wire.InviteRequest{Name: *name, Groups: groups, LifetimeSeconds: int64(*life / time.Second)}
+	r := wire.InviteRequest{Name: *name, Groups: groups, LifetimeSeconds: int64(*life / time.Second), By: by()}
 	if err := r.Validate(); err != nil {
 		return usage("%v. Run: seganet-overlay invite --help", err)
 	}
-	i, err := authclient.NewAdmin(*state).Invite(ctx, r)
+	i, err := a.client().Invite(ctx, r)
 	if err != nil {
-		return explain(err, *state)
+		return a.explain(err)
 	}
 	if *asJSON {
 		return printJSON(out, i)
@@ -61,17 +91,17 @@ func runInvite(ctx context.Context, args []string, out io.Writer) error {
 
 func runRevoke(ctx context.Context, args []string, out io.Writer) error {
 	f := flags("revoke", out)
-	state := stateFlag(f)
+	a := adminFlags(f)
 	reason := f.String("reason", "", "`text` for the list of nodes")
 	if err := parse(f, args, 1, out); err != nil {
 		return err
 	}
-	r := wire.RevokeRequest{Name: f.Arg(0), Reason: *reason}
+	r := wire.RevokeRequest{Name: f.Arg(0), Reason: *reason, By: by()}
 	if err := r.Validate(); err != nil {
 		return usage("%v. Run: seganet-overlay revoke --help", err)
 	}
-	if err := authclient.NewAdmin(*state).Revoke(ctx, r); err != nil {
-		return explain(err, *state)
+	if err := a.client().Revoke(ctx, r); err != nil {
+		return a.explain(err)
 	}
 	fmt.Fprintf(out, "The node %s is revoked.\n", r.Name)
 	return nil
@@ -79,14 +109,14 @@ func runRevoke(ctx context.Context, args []string, out io.Writer) error {
 
 func runNodes(ctx context.Context, args []string, out io.Writer) error {
 	f := flags("nodes", out)
-	state := stateFlag(f)
+	a := adminFlags(f)
 	asJSON := f.Bool("json", false, "print JSON")
 	if err := parse(f, args, 0, out); err != nil {
 		return err
 	}
-	list, err := authclient.NewAdmin(*state).Nodes(ctx)
+	list, err := a.client().Nodes(ctx)
 	if err != nil {
-		return explain(err, *state)
+		return a.explain(err)
 	}
 	if *asJSON {
 		return printJSON(out, list)
@@ -106,7 +136,7 @@ func runNodes(ctx context.Context, args []string, out io.Writer) error {
 			state = "expired " + n.Expires.Local().Format(time.DateTime)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", n.FQDN, n.Addresses[0], n.Addresses[1], strings.Join(n.Groups, " "), len(n.Devices), n.By, state,
-			seen(n), n.From, n.Version)
+			seen(n), n.From, programVersion(n))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -131,27 +161,72 @@ func seen(n wire.NodeInfo) string {
 	return n.Seen.Local().Format(time.DateTime)
 }
 
+// programVersion returns the version of a node's program. Nodes of an early version do not report it.
+func programVersion(n wire.NodeInfo) string {
+	if n.Version == "" && !n.Seen.IsZero() {
+		return "unknown"
+	}
+	return n.Version
+}
+
+func runInvitations(ctx context.Context, args []string, out io.Writer) error {
+	f := flags("invitations", out)
+	a := adminFlags(f)
+	withdraw := f.String("withdraw", "", "`id` of an invitation to end")
+	asJSON := f.Bool("json", false, "print JSON")
+	if err := parse(f, args, 0, out); err != nil {
+		return err
+	}
+	if *withdraw != "" {
+		if err := a.client().Withdraw(ctx, wire.WithdrawRequest{ID: *withdraw, By: by()}); err != nil {
+			return a.explain(err)
+		}
+		fmt.Fprintln(out, "The invitation is withdrawn.")
+		return nil
+	}
+	list, err := a.client().Invitations(ctx)
+	if err != nil {
+		return a.explain(err)
+	}
+	if *asJSON {
+		return printJSON(out, list)
+	}
+	if len(list.Open) == 0 {
+		fmt.Fprintln(out, "There is no open invitation.")
+		return nil
+	}
+	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(t, "ID\tNAME\tGROUPS\tUNTIL")
+	for _, i := range list.Open {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", i.ID, i.Name, strings.Join(i.Groups, " "), i.Expires.Local().Format(time.DateTime))
+	}
+	if list.More > 0 {
+		fmt.Fprintf(t, "and %d more\n", list.More)
+	}
+	return t.Flush()
+}
+
 func runPolicy(ctx context.Context, args []string, out io.Writer) error {
 	f := flags("policy", out)
-	state := stateFlag(f)
+	a := adminFlags(f)
 	set := f.String("set", "", "JSON `file` of the new policy; - reads the standard input")
 	if err := parse(f, args, 0, out); err != nil {
 		return err
 	}
-	admin := authclient.NewAdmin(*state)
 	if *set == "" {
-		p, err := admin.Policy(ctx)
+		p, err := a.client().Policy(ctx)
 		if err != nil {
-			return explain(err, *state)
+			return a.explain(err)
 		}
 		return printJSON(out, p)
 	}
-	p, err := readPolicy(*set)
+	text, _, err := readPolicy(*set)
 	if err != nil {
 		return err
 	}
-	if p, err = admin.SetPolicy(ctx, p); err != nil {
-		return explain(err, *state)
+	p, err := a.client().SetPolicy(ctx, wire.PolicyText{Text: text, By: by()})
+	if err != nil {
+		return a.explain(err)
 	}
 	fmt.Fprintf(out, "The policy has the version %d and %d rules.\n", p.Version, len(p.Allow))
 	return nil
@@ -159,13 +234,13 @@ func runPolicy(ctx context.Context, args []string, out io.Writer) error {
 
 func runRotate(ctx context.Context, args []string, out io.Writer) error {
 	f := flags("rotate", out)
-	state := stateFlag(f)
+	a := adminFlags(f)
 	now := f.Bool("now", false, "sign with the new CA at once; a node that has not connected since then learns of it at its next renewal")
 	if err := parse(f, args, 0, out); err != nil {
 		return err
 	}
-	if err := authclient.NewAdmin(*state).Rotate(ctx, *now); err != nil {
-		return explain(err, *state)
+	if err := a.client().Rotate(ctx, wire.RotateRequest{Now: *now, By: by()}); err != nil {
+		return a.explain(err)
 	}
 	if *now {
 		fmt.Fprintln(out, "The new CA signs from now on. The old root leaves when its last certificate has expired.")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -45,6 +46,9 @@ func runAudit(_ context.Context, args []string, out io.Writer) error {
 		text := e.Text
 		if e.LeftOut > 0 {
 			text += fmt.Sprintf(" (%d refusals before it were not recorded)", e.LeftOut)
+		}
+		if e.By != "" {
+			text = strings.TrimSpace(text + " (by " + e.By + ")")
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", e.Time.Local().Format(time.DateTime), e.Event, e.Node, e.From, e.Version, text)
 	}

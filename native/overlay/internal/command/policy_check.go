@@ -9,14 +9,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"seganet.internal/overlay/internal/authclient"
 	"seganet.internal/overlay/internal/wire"
 )
 
 // runPolicyCheck answers "hall-3 hub tcp/8883", and the same with an arrow, in one or several arguments.
 func runPolicyCheck(ctx context.Context, args []string, out io.Writer) error {
 	f := flags("policy check", out)
-	state := stateFlag(f)
+	a := adminFlags(f)
 	file := f.String("file", "", "JSON `file` of a policy to try, in place of the one in force; - reads the standard input")
 	asJSON := f.Bool("json", false, "print JSON")
 	if err := parse(f, args, 4, out); err != nil {
@@ -32,7 +31,7 @@ func runPolicyCheck(ctx context.Context, args []string, out io.Writer) error {
 		q.Port = words[2]
 	}
 	if *file != "" {
-		p, err := readPolicy(*file)
+		_, p, err := readPolicy(*file)
 		if err != nil {
 			return err
 		}
@@ -41,16 +40,16 @@ func runPolicyCheck(ctx context.Context, args []string, out io.Writer) error {
 	if err := q.Validate(); err != nil {
 		return usage("%v", err)
 	}
-	a, err := authclient.NewAdmin(*state).CheckPolicy(ctx, q)
+	answer, err := a.client().CheckPolicy(ctx, q)
 	if err != nil {
-		return explain(err, *state)
+		return a.explain(err)
 	}
 	if *asJSON {
-		err = printJSON(out, a)
+		err = printJSON(out, answer)
 	} else {
-		err = printAnswer(out, a)
+		err = printAnswer(out, answer)
 	}
-	if err == nil && !a.Allowed {
+	if err == nil && !answer.Allowed {
 		err = errors.New("not allowed")
 	}
 	return err
@@ -65,14 +64,15 @@ func printAnswer(out io.Writer, a wire.PolicyAnswer) error {
 	return t.Flush()
 }
 
-// readPolicy reads a policy from a file or the standard input ("-").
-func readPolicy(file string) (p wire.Policy, err error) {
-	text, err := readSmall(file, wire.MaxPolicyBytes)
+// readPolicy reads a policy from a file or the standard input ("-"): its text, and what that means.
+func readPolicy(file string) (text string, p wire.Policy, err error) {
+	b, err := readSmall(file, wire.MaxPolicyBytes)
 	if err != nil {
-		return p, wrongConfig(err)
+		return "", p, wrongConfig(err)
 	}
-	if err := wire.Decode(text, wire.MaxPolicyBytes, &p); err != nil {
-		return p, wrongConfig(fmt.Errorf("%s: %w", file, err))
+	p, _, problems := wire.ParsePolicy(string(b))
+	if len(problems) > 0 {
+		return "", p, wrongConfig(fmt.Errorf("%s: %w", file, problems[0]))
 	}
-	return p, nil
+	return string(b), p, nil
 }

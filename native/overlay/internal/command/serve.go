@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"seganet.internal/overlay/internal/auth"
 	"seganet.internal/overlay/internal/serve"
 )
 
@@ -24,6 +25,7 @@ func runServe(ctx context.Context, args []string, out io.Writer) error {
 	f.Var(&relayAddress, "relay-address", "public IP `address` of the relay, one IPv4 and one IPv6 (the addresses in --public)")
 	f.Var(&relayAllow, "relay-allow", "private `prefix` that may be relayed to, besides public addresses")
 	f.StringVar(&c.Metrics, "metrics", "", "TCP `address` of /metrics (Prometheus) and /healthz, without a password, such as 127.0.0.1:9464")
+	f.StringVar(&c.Admin, "admin", "", "Unix `socket` of the administration, or off; the commands on this machine need it ("+auth.AdminSocket+" in the state folder)")
 	f.StringVar(&c.AuthURL, "auth", "", "`URL` of the auth role, if it runs in another process")
 	f.StringVar(&c.Root, "root", "", "`fingerprint` of that service's root, sha256:…")
 	f.Var(&nodeURLs, "nodes-url", "`URL` of a node service in another process, wss://host/v1/signal")

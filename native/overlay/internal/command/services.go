@@ -7,6 +7,8 @@ func serviceCommands() []Command {
 			"seganet-overlay serve --network plant --public overlay.example.com --relay-address 203.0.113.7", runServe},
 		{"invite", "makes a one-time token for a node, on the machine of the services",
 			"seganet-overlay invite --name hall-3 --group gateways", runInvite},
+		{"invitations", "lists the invitations that no node has used, or withdraws one, on the machine of the services",
+			"seganet-overlay invitations --withdraw 0123456789abcdef", runInvitations},
 		{"join", "makes this machine a node of a network",
 			"seganet-overlay join --url https://overlay.example.com --root sha256:… --token-file token", runJoin},
 		{"revoke", "ends a node, on the machine of the services",

@@ -38,13 +38,13 @@ func try(args ...string) (int, string, string) {
 }
 
 // serveInBackground runs "serve" until the test ends.
-func serveInBackground(t *testing.T, dir string) *output {
+func serveInBackground(t *testing.T, dir string, more ...string) *output {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var out, errs output
 	done := make(chan int, 1)
 	go func() {
-		done <- run(ctx, []string{"serve", "--state", dir, "--network", "plant", "--listen", "127.0.0.1:0", "--relay-listen", "127.0.0.1:0", "--public", "127.0.0.1,localhost"}, &out, &errs)
+		done <- run(ctx, append([]string{"serve", "--state", dir, "--network", "plant", "--listen", "127.0.0.1:0", "--relay-listen", "127.0.0.1:0", "--public", "127.0.0.1,localhost"}, more...), &out, &errs)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -171,8 +171,41 @@ func TestFromInvitationToRevocation(t *testing.T) {
 	if _, out, _ := try("audit", "--state", services, "--json", "--last", "1"); strings.Count(out, "\n") != 1 || !strings.Contains(out, `"event":"revoked"`) {
 		t.Errorf("the newest entry: %s", out)
 	}
+	_, out, _ = try("invite", "--state", services, "--name", "hall-8")
+	_, list, _ := try("invitations", "--state", services)
+	open := regexp.MustCompile(`([0-9a-f]{16})  hall-8`).FindStringSubmatch(list)
+	if open == nil {
+		t.Fatal(out, list)
+	}
+	if code, out, errs := try("invitations", "--state", services, "--withdraw", open[1]); code != exitOK {
+		t.Error(code, out, errs)
+	}
+	if code, out, errs := try("invitations", "--state", services, "--withdraw", open[1]); code != exitFailure || !strings.Contains(errs, "no such open invitation") {
+		t.Error(code, out, errs)
+	}
+	if _, out, _ := try("audit", "--state", services, "--node", "hall-8"); !regexp.MustCompile(`withdrawn .*\(by .+\)`).MatchString(out) {
+		t.Errorf("the audit log does not say who withdrew an invitation: %s", out)
+	}
 	if code, out, errs = try("rotate", "--state", services); code != exitOK || !strings.Contains(out, "7 days") {
 		t.Error(code, out, errs)
+	}
+}
+
+func TestTheAdministrationSocketMovesOrIsOff(t *testing.T) {
+	moved, socket := t.TempDir(), filepath.Join(t.TempDir(), "a.sock")
+	serveInBackground(t, moved, "--admin", socket)
+	if code, out, errs := try("nodes", "--admin", socket); code != exitOK {
+		t.Error(code, out, errs)
+	}
+	off := t.TempDir()
+	serveInBackground(t, off, "--admin", "off")
+	for _, dir := range []string{moved, off} {
+		if code, _, errs := try("nodes", "--state", dir); code != exitFailure || !strings.Contains(errs, "--admin") {
+			t.Errorf("%d %s", code, errs)
+		}
+	}
+	if code, _, errs := try("serve", "--public", "x", "--admin", "a.sock"); code != exitConfiguration || !strings.Contains(errs, "absolute path") {
+		t.Errorf("%d %s", code, errs)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"seganet.internal/overlay/internal/auth"
 	"seganet.internal/overlay/internal/control"
 	"seganet.internal/overlay/internal/node"
 	"seganet.internal/overlay/internal/servetest"
@@ -31,7 +32,7 @@ func TestARefusedPortAnswersAtOnce(t *testing.T) {
 	run(t, hub, offerEcho(t))
 	g, _ := run(t, gateway, nil)
 	eventually(t, "a ping", pinged(g, "hub"))
-	if _, err := r.Auth.SetPolicy(wire.Policy{Allow: []wire.Rule{{From: "group:gateways", To: "group:hubs", Ports: []string{"tcp/8"}}}}); err != nil {
+	if _, err := r.Auth.SetPolicy(wire.Policy{Allow: []wire.Rule{{From: "group:gateways", To: "group:hubs", Ports: []string{"tcp/8"}}}}, auth.PolicyChange{}); err != nil {
 		t.Fatal(err)
 	}
 	for name, remote := range map[string]string{"what the policy allows and no service offers": "hub:8", "what is offered and not allowed": "hub:7"} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"seganet.internal/overlay/internal/auth"
 	"seganet.internal/overlay/internal/control"
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/node"
@@ -37,7 +38,7 @@ func newPlant(t *testing.T, devices ...string) *plant {
 	p.config.Listen = hold.Addr().String()
 	hold.Close()
 	p.services = servetest.Start(t, p.config)
-	if _, err := p.services.Auth.SetPolicy(wire.Policy{Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"tcp/*"}}}}); err != nil {
+	if _, err := p.services.Auth.SetPolicy(wire.Policy{Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"tcp/*"}}}}, auth.PolicyChange{}); err != nil {
 		t.Fatal(err)
 	}
 	p.hub = servetest.Save(t, servetest.Join(t, p.services, "hub", nil))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"seganet.internal/overlay/internal/auth"
 	"seganet.internal/overlay/internal/node"
 	"seganet.internal/overlay/internal/servetest"
 	"seganet.internal/overlay/internal/stack"
@@ -26,7 +27,7 @@ func TestADeviceWithIPv4OnlyIsReachedAtOnceByName(t *testing.T) {
 	}
 	serveDevice(t, net.JoinHostPort(lan, port))
 	r := servetest.Start(t, servetest.Config(t))
-	if _, err := r.Auth.SetPolicy(wire.Policy{Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"tcp/*", "udp/*"}}}}); err != nil {
+	if _, err := r.Auth.SetPolicy(wire.Policy{Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"tcp/*", "udp/*"}}}}, auth.PolicyChange{}); err != nil {
 		t.Fatal(err)
 	}
 	hub := servetest.Save(t, servetest.Join(t, r, "hub", nil))

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"seganet.internal/overlay/internal/auth"
 	"seganet.internal/overlay/internal/control"
 	"seganet.internal/overlay/internal/node"
 	"seganet.internal/overlay/internal/serve"
@@ -101,7 +102,7 @@ func network(t *testing.T) (r *serve.Running, c serve.Config, hub, gateway strin
 	t.Helper()
 	c = servetest.Config(t)
 	r = servetest.Start(t, c)
-	if _, err := r.Auth.SetPolicy(wire.Policy{Allow: []wire.Rule{{From: "group:gateways", To: "group:hubs", Ports: []string{"tcp/7"}}}}); err != nil {
+	if _, err := r.Auth.SetPolicy(wire.Policy{Allow: []wire.Rule{{From: "group:gateways", To: "group:hubs", Ports: []string{"tcp/7"}}}}, auth.PolicyChange{}); err != nil {
 		t.Fatal(err)
 	}
 	hub = servetest.Save(t, servetest.Join(t, r, "hub", []string{"hubs"}))

@@ -28,6 +28,9 @@ const (
 	RoleRelay = "relay"
 )
 
+// AdminOff is the Config.Admin of a service without an administration socket.
+const AdminOff = "off"
+
 // Config configures a process of the services.
 type Config struct {
 	Roles   []string // empty: all
@@ -42,6 +45,8 @@ type Config struct {
 	RelayAllow   []netip.Prefix // private addresses that may be relayed to
 
 	Metrics string // TCP address of /metrics and /healthz; empty: none
+
+	Admin string // Unix socket of the administration; empty: in the state folder; AdminOff: none
 
 	AuthURL  string   // of the auth role, if it runs in another process
 	Root     string   // fingerprint of its root, then
@@ -82,6 +87,9 @@ func (c *Config) Validate() error {
 	}
 	if len(c.NATS.URLs) > 0 && !c.has(RoleNodes) {
 		return errors.New("NATS joins node services, and this process is none. Give --role nodes, or leave --nats out")
+	}
+	if c.Admin != "" && c.Admin != AdminOff && !filepath.IsAbs(c.Admin) {
+		return fmt.Errorf("the administration socket %q is not an absolute path. Give one: --admin /run/seganet/admin.sock, or --admin off", c.Admin)
 	}
 	if _, _, err := net.SplitHostPort(c.Metrics); c.Metrics != "" && err != nil {
 		return fmt.Errorf("the address of the metrics %q has no host and port. Give both: --metrics 127.0.0.1:9464", c.Metrics)

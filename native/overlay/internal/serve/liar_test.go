@@ -167,7 +167,7 @@ func TestNodesGoThroughARotation(t *testing.T) {
 	r := servetest.Start(t, servetest.Config(t))
 	old := servetest.Join(t, r, "old", nil)
 	connected := servetest.Connect(t, servetest.Join(t, r, "connected", nil), wire.Hello{})
-	if err := r.Auth.Rotate(true); err != nil {
+	if err := r.Auth.Rotate(true, ""); err != nil {
 		t.Fatal(err)
 	}
 	var list wire.Roots

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -268,11 +269,19 @@ func (r *Running) openAuth(servicesSecret string, mux *http.ServeMux) error {
 	mux.Handle("POST /v1/renew", handler)
 	mux.Handle("GET /v1/revocations", handler)
 	mux.Handle("/v1/services/", r.Auth.ServicesHandler(servicesSecret))
-	l, err := auth.ListenAdmin(c.Dir)
-	if err != nil {
-		return err
+	if c.Admin == AdminOff {
+		return nil
 	}
-	r.serve(&http.Server{Handler: r.Auth.AdminHandler(), ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second}, l)
+	socket := c.Admin
+	if socket == "" {
+		socket = filepath.Join(c.Dir, auth.AdminSocket)
+	}
+	l, err := auth.ListenAdmin(socket)
+	if err != nil {
+		return fmt.Errorf("the administration socket: %w", err)
+	}
+	r.serve(&http.Server{Handler: r.Auth.AdminHandler(), ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug)}, l)
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"seganet.internal/overlay/internal/auth"
 	"seganet.internal/overlay/internal/authclient"
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/nodes"
@@ -176,7 +177,7 @@ func TestThePolicyIsPushed(t *testing.T) {
 	if err := identity.Open(identity.DocPolicy, n.Welcome.Policy, n.Roots, time.Now(), &p); err != nil || len(p.Allow) != 1 || p.Allow[0].Ports[0] != "icmp" {
 		t.Fatal(err, p)
 	}
-	if _, err := r.Auth.SetPolicy(wire.Policy{Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"tcp/1"}}}}); err != nil {
+	if _, err := r.Auth.SetPolicy(wire.Policy{Allow: []wire.Rule{{From: "*", To: "*", Ports: []string{"tcp/1"}}}}, auth.PolicyChange{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := identity.Open(identity.DocPolicy, servetest.Await[*wire.PolicyUpdate](n).Policy, n.Roots, time.Now(), &p); err != nil || len(p.Allow) != 1 || p.Version == 0 || p.Allow[0].Ports[0] != "tcp/1" {

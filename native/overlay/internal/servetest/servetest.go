@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"seganet.internal/overlay/internal/auth"
 	"seganet.internal/overlay/internal/authclient"
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/nodes"
@@ -50,7 +51,7 @@ func Start(t testing.TB, c serve.Config) *serve.Running {
 // SetPolicy replaces the policy.
 func SetPolicy(t testing.TB, r *serve.Running, rules ...wire.Rule) {
 	t.Helper()
-	if _, err := r.Auth.SetPolicy(wire.Policy{Allow: rules}); err != nil {
+	if _, err := r.Auth.SetPolicy(wire.Policy{Allow: rules}, auth.PolicyChange{}); err != nil {
 		t.Fatal(err)
 	}
 }

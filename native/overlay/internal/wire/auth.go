@@ -76,6 +76,7 @@ type InviteRequest struct {
 	Name            string   `json:"name"`
 	Groups          []string `json:"groups"`
 	LifetimeSeconds int64    `json:"lifetimeSeconds"` // 0: one hour
+	By              string   `json:"by,omitempty"`    // who asks
 }
 
 // Validate checks name, groups and life.
@@ -83,7 +84,7 @@ func (r *InviteRequest) Validate() error {
 	if r.LifetimeSeconds < 0 || r.LifetimeSeconds > 7*86400 {
 		return fmt.Errorf("the invitation's life of %d s is not within 0 to 7 days", r.LifetimeSeconds)
 	}
-	return errors.Join(CheckLabel("the node's name", r.Name), checkLabels("groups", r.Groups, MaxGroups))
+	return errors.Join(CheckLabel("the node's name", r.Name), checkLabels("groups", r.Groups, MaxGroups), checkBy(r.By))
 }
 
 // Invite is a new invitation. The service keeps only a hash of the token.
@@ -104,11 +105,12 @@ func (i *Invite) Validate() error {
 type RevokeRequest struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason,omitempty"`
+	By     string `json:"by,omitempty"` // who asks
 }
 
 // Validate checks the name.
 func (r *RevokeRequest) Validate() error {
-	return errors.Join(CheckLabel("the node's name", r.Name), checkText("the reason", r.Reason, MaxTextBytes))
+	return errors.Join(CheckLabel("the node's name", r.Name), checkText("the reason", r.Reason, MaxTextBytes), checkBy(r.By))
 }
 
 // ServerRequest asks for a certificate for a service that runs in another process: POST /v1/services/certificate.

@@ -45,6 +45,12 @@ func Marshal(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
+// shapeError is a fault of a text, with its place.
+type shapeError struct {
+	error
+	offset int64
+}
+
 // checkShape refuses what encoding/json accepts silently: keys that differ only in case or appear twice (the last one
 // would win), invalid UTF-8 (it would be replaced), a second value after the first, and deep nesting.
 func checkShape(data []byte) error {
@@ -67,7 +73,7 @@ func checkShape(data []byte) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("the message is not valid JSON: %w", err)
+			return &shapeError{fmt.Errorf("the message is not valid JSON: %w", err), d.InputOffset()}
 		}
 		if delim, ok := t.(json.Delim); ok && (delim == '}' || delim == ']') {
 			stack = stack[:len(stack)-1]
@@ -84,7 +90,7 @@ func checkShape(data []byte) error {
 			if !top.value {
 				key := strings.ToLower(t.(string))
 				if _, twice := top.keys[key]; twice {
-					return fmt.Errorf("the key %q appears twice", key)
+					return &shapeError{fmt.Errorf("the key %q appears twice", key), d.InputOffset()}
 				}
 				top.keys[key] = struct{}{}
 				top.value = true
@@ -99,7 +105,7 @@ func checkShape(data []byte) error {
 			stack = append(stack, level{})
 		}
 		if len(stack) > MaxDepth {
-			return fmt.Errorf("the message is nested deeper than %d levels", MaxDepth)
+			return &shapeError{fmt.Errorf("the message is nested deeper than %d levels", MaxDepth), d.InputOffset()}
 		}
 	}
 }
