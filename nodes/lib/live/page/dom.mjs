@@ -122,11 +122,12 @@ export class Table {
 function fillButton(cell, { action, label = null, disabled, key, onPress }) {
   let button = cell.querySelector('button');
   if (!button) {
-    button = h('button', { type: 'button', onclick: () => onPress(button.dataset.key) });
+    button = h('button', { type: 'button' });
     cell.replaceChildren(button);
   }
+  // Another row may come to this place, with another action.
+  button.onclick = () => onPress(key);
   setText(button, action);
   setAttribute(button, 'aria-label', label);
   button.disabled = disabled;
-  button.dataset.key = key;
 }
