@@ -3,14 +3,13 @@
 // How the pages look and how they can be used, in a real browser: the picture, the charts, the values, a phone, and the
 // rules of axe-core.
 
-const fs = require('node:fs');
 const { connectDevice } = require('../fixtures/devices/device');
 const { startFlow } = require('../fixtures/gateway/deployed');
 const { freePort, waitForPort } = require('../../bench/harness/net');
 const { needs } = require('../../bench/harness/tools');
 const { keepValue, pageOf } = require('../../flows/demo/tenants/page');
 const { until } = require('../runtime/process');
-const { misfits, overflow } = require('./support/appearance');
+const { findings, misfits, overflow } = require('./support/appearance');
 const { browserPath, openStatusPage } = require('./support/editor');
 
 const { describe, test } = needs('chromium');
@@ -18,25 +17,8 @@ jest.setTimeout(60000);
 
 /** @typedef {import('playwright-core').Page} Page */
 
-const AXE = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const HOSTILE = '<img src=x onerror="window.hacked=1">\u202e';
 const DEVICES = 25;
-
-/** Returns what axe-core finds serious or critical. @param {Page} page @returns {Promise<string[]>} */
-async function findings(page) {
-  // The page's own policy allows no script from elsewhere; this one comes from the browser's control channel.
-  await page.evaluate(AXE);
-  return page.evaluate(async () => {
-    const { violations } = await /** @type {any} */ (window).axe.run(document, {
-      resultTypes: ['violations']
-    });
-    return violations
-      .filter((/** @type {any} */ { impact }) => ['serious', 'critical'].includes(impact))
-      .flatMap((/** @type {any} */ { id, nodes }) =>
-        nodes.map((/** @type {any} */ { html }) => `${id}: ${html}`)
-      );
-  });
-}
 
 describe('the pages', () => {
   /** @type {import('../fixtures/gateway/deployed').Deployed} */

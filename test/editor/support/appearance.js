@@ -1,6 +1,10 @@
 'use strict';
 
-// What a browser shows: its width and its colors.
+// What a browser shows: its width, its colors, and the rules of axe-core.
+
+const fs = require('node:fs');
+
+const AXE = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -59,4 +63,20 @@ function misfits(page) {
   );
 }
 
-module.exports = { lowestContrast, misfits, overflow };
+/** Returns what axe-core finds serious or critical. @param {Page} page @returns {Promise<string[]>} */
+async function findings(page) {
+  // The page's own policy allows no script from elsewhere; this one comes from the browser's control channel.
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    const { violations } = await /** @type {any} */ (window).axe.run(document, {
+      resultTypes: ['violations']
+    });
+    return violations
+      .filter((/** @type {any} */ { impact }) => ['serious', 'critical'].includes(impact))
+      .flatMap((/** @type {any} */ { id, nodes }) =>
+        nodes.map((/** @type {any} */ { html }) => `${id}: ${html}`)
+      );
+  });
+}
+
+module.exports = { findings, lowestContrast, misfits, overflow };
