@@ -12,6 +12,7 @@ const LONG = [
   'editor/events',
   'editor/german',
   'editor/newcomer',
+  'editor/overlay-services',
   'editor/page-looks',
   'editor/protocols',
   'editor/scenarios',

@@ -7,6 +7,7 @@ const { given } = require('./lib/base/node-config');
 const { addEndpoints } = require('./lib/overlay/endpoints');
 const { OverlayLink } = require('./lib/overlay/overlay-link');
 const { overlayNodes } = require('./lib/overlay/overlay-nodes');
+const { addServicesEndpoints } = require('./lib/overlay/services-endpoints');
 const { noProgram, program, stateFolder } = require('./lib/overlay/locations');
 const { joinProblem, parseOffers, schema } = require('./lib/overlay/settings');
 const { readSettings } = require('./lib/settings/migrations');
@@ -19,6 +20,7 @@ const { readSettings } = require('./lib/settings/migrations');
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
   addEndpoints(RED);
+  addServicesEndpoints(RED);
 
   /**
    * @this {OverlayNode}

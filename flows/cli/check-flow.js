@@ -10,6 +10,7 @@ const { page } = require('../../nodes/lib/base/texts/page');
 const { resolved } = require('../../nodes/lib/base/variable-reference');
 const { missingClient } = require('../../nodes/lib/kafka/uplink/client');
 const { noProgram, program } = require('../../nodes/lib/overlay/locations');
+const { adminSocket } = require('../../nodes/lib/overlay/services-client');
 const { hasCapability } = require('./capabilities');
 const { credentialsOf, filesOf } = require('./flow-credentials');
 const { runningNodes } = require('../service/running-nodes');
@@ -42,6 +43,7 @@ async function checkFlow(home, env, state) {
     ...checkBluetooth(flow),
     ...checkKafka(flow),
     ...checkOverlay(flow, env),
+    ...checkServices(env),
     ...checkSubscribers(flow, env),
     ...(await checkPorts(flow, env, state))
   ];
@@ -143,6 +145,31 @@ function checkOverlay(flow, env) {
   if (!isStarted || exists) return [];
   const text = file ? `SEGANET_OVERLAY names ${file}, which does not exist. Correct it.` : noProgram();
   return [{ about: 'flow', result: 'problem', text }];
+}
+
+/** @param {NodeJS.ProcessEnv} env @returns {Finding[]} */
+function checkServices(env) {
+  const socket = adminSocket(env);
+  if (!socket) return [];
+  const finding = (/** @type {'note' | 'problem'} */ result, /** @type {string} */ text) => [
+    { about: 'overlay', result, text: `SEGANET_OVERLAY_ADMIN names ${socket}${text}` }
+  ];
+  try {
+    if (!fs.statSync(socket).isSocket()) return finding('problem', ', which is not a socket. Correct it.');
+    fs.accessSync(socket, fs.constants.R_OK | fs.constants.W_OK);
+    return [];
+  } catch (error) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+    if (code === 'ENOENT')
+      return finding(
+        'note',
+        ', which does not exist while the services (seganet-overlay serve) are stopped.'
+      );
+    return finding(
+      'problem',
+      `, which this user cannot open (${code}). Run the services and the gateway as the same user.`
+    );
+  }
 }
 
 /** @param {any[]} flow @param {NodeJS.ProcessEnv} env @returns {Finding[]} */

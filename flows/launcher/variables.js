@@ -186,6 +186,12 @@ const VARIABLES = [
     shown: 'installed'
   }),
   own(
+    'SEGANET_OVERLAY_ADMIN',
+    checks.text,
+    "Administration socket of an overlay's services on this machine, for the status page.",
+    { shown: 'none' }
+  ),
+  own(
     'SEGANET_LOG_FORMAT',
     checks.property(choice(['text', 'json'], 'text')),
     'Form of the messages on standard output and standard error.',

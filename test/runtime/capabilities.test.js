@@ -22,7 +22,7 @@ const CAPABILITIES = {
   directory: { types: ['find'], members: [] },
   kafka: { types: ['kafka', 'kafka-uplink', 'kafka-source'], members: ['kafka'] },
   ocf: { types: ['ocf-cloud', 'ocf-request'], members: ['clouds'] },
-  overlay: { types: ['overlay', 'overlay-peers'], members: ['overlays'] },
+  overlay: { types: ['overlay', 'overlay-peers'], members: ['overlays', 'overlayServices'] },
   series: { types: ['series'], members: [] },
   tenants: { types: ['tenants', 'tenant-events'], members: ['tenants'] }
 };

@@ -3,6 +3,7 @@
 
 const { addOverlay } = require('./metrics');
 const { overlayViews } = require('./overlay-nodes');
+const { adminSocket } = require('./services-client');
 
 const MAX_OVERLAYS = 10;
 
@@ -14,4 +15,9 @@ exports.metrics = {
 };
 
 /** @type {import('../live/snapshot').MakeLiveAddition} */
-exports.live = () => ({ read: () => ({ overlays: overlayViews().slice(0, MAX_OVERLAYS) }) });
+exports.live = () => ({
+  read: () => ({
+    overlays: overlayViews().slice(0, MAX_OVERLAYS),
+    overlayServices: adminSocket() !== ''
+  })
+});

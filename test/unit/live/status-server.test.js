@@ -87,11 +87,14 @@ describe('the port of the status page', () => {
       ...['/seganet', '/seganet/', '/seganet/live?devices=on', '/seganet/main.mjs', '/seganet/status.css'],
       ...['/seganet/texts.json', '/seganet/engines/gw/dead-letters?after=0', '/auth/login'],
       ...['/seganet/directory.html', '/seganet/directory', '/seganet/directory/find/q?property=t'],
-      '/seganet/directory/find/things?limit=25'
+      ...['/seganet/directory/find/things?limit=25', '/seganet/overlay-services?q=hall'],
+      ...['/seganet/overlay-services/policy', '/seganet/overlay-services/audit']
     ];
     for (const path of paths) expect([path, (await ask(port, path)).status]).toEqual([path, 200]);
     const post = { method: 'POST', body: '{}' };
     const actions = ['wake', 'sleep', 'backup', 'logs'].map((action) => `/seganet/tenants/node/${action}`);
+    for (const action of ['invite', 'withdraw', 'revoke', 'policy', 'policy/review'])
+      actions.push(`/seganet/overlay-services/${action}`);
     const posted = ['/auth/token', '/seganet/engines/gw/dead-letters', ...actions];
     for (const path of posted) expect([path, (await ask(port, path, post)).status]).toEqual([path, 200]);
     expect(passed).toEqual([...paths.map((path) => `GET ${path}`), ...posted.map((path) => `POST ${path}`)]);
@@ -106,7 +109,8 @@ describe('the port of the status page', () => {
       '/seganet/directory/find',
       '/seganet/directory/find/things/urn:a'
     ],
-    ...['http://127.0.0.1/flows', '*', '/seganet/live/../../flows', '/seganet/main.mjs/flows']
+    ...['http://127.0.0.1/flows', '*', '/seganet/live/../../flows', '/seganet/main.mjs/flows'],
+    ...['/seganet/overlay-services/rotate', '/seganet/overlay/net']
   ])('passes nothing else: %s', async (path) => {
     const port = await start();
     expect((await ask(port, path)).status).toBe(404);

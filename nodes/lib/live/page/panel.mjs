@@ -14,6 +14,7 @@ import { healthLine } from './health.mjs';
 import { kafka } from './kafka.mjs';
 import { Logins } from './logins.mjs';
 import { overlay } from './overlay.mjs';
+import { OverlayServices } from './overlay-services.mjs';
 import { SECTIONS, markOf, nodeText, summary } from './sections.mjs';
 import { Tenants } from './tenants.mjs';
 import { Values } from './values.mjs';
@@ -28,9 +29,9 @@ const PHONE = '(max-width: 600px)';
 /** Sections that need half of the width of a page. */
 const SMALL = ['batches', 'log', 'workers', 'commands'];
 /** Sections that are closed at first everywhere: each reads more than the stream has. */
-const CLOSED = ['logins', 'audit'];
+const CLOSED = ['overlayServices', 'logins', 'audit'];
 /** Sections that a flow may not need. */
-const OPTIONAL = ['kafka', 'overlay', 'tenants', 'ocf'];
+const OPTIONAL = ['kafka', 'overlay', 'overlayServices', 'tenants', 'ocf'];
 
 export class Panel {
   #t;
@@ -53,6 +54,7 @@ export class Panel {
   #events;
   #audit;
   #logins;
+  #overlayServices;
   #details;
   #isWanted = false;
   #announced = new Map();
@@ -104,6 +106,7 @@ export class Panel {
     this.#charts = new Charts(t, id('range'));
     this.#values = new Values({ t, id, root, token, ask, size: isNarrow ? 3 : 12 });
     this.#events = new Events({ t, id, ask, onLogin: () => onLogin(true) });
+    this.#overlayServices = new OverlayServices({ t, id, ask, onLogin: () => onLogin(true) });
     this.#logins = new Logins({ t, id, ask, onLogin: () => onLogin(true) });
     this.#audit = new Audit({ t, ask, onLogin: () => onLogin(true) });
     const [flow, uplinks, ...others] = this.#parts;
@@ -119,6 +122,7 @@ export class Panel {
     all.push({ name: 'deadLetters', element: this.#deadLetters.element });
     all.push({ name: 'devices', element: this.#devices.element });
     all.push({ name: 'ocf', element: this.#clouds.element });
+    all.push({ name: 'overlayServices', element: this.#overlayServices.element });
     all.push({ name: 'logins', element: this.#logins.element });
     all.push({ name: 'audit', element: this.#audit.element });
     this.#details = new Map(
@@ -241,6 +245,9 @@ export class Panel {
     this.#showPaged('tenants', this.#tenants, snapshot);
     if (this.#details.get('deadLetters').open) this.#deadLetters.update(snapshot);
     if (this.#details.get('events').open) this.#events.update(snapshot);
+    const services = this.#details.get('overlayServices');
+    services.hidden = !snapshot.overlayServices;
+    if (services.open && !services.hidden) this.#overlayServices.update(snapshot);
     if (this.#details.get('logins').open) this.#logins.update(snapshot);
     if (this.#details.get('audit').open) this.#audit.update(snapshot);
     this.#devices.update(snapshot);
