@@ -8,7 +8,7 @@ const { isLoopback } = require('../base/loopback');
 const { resolved } = require('../base/variable-reference');
 const { tenantsFile } = require('./file/locations');
 const { readRecord } = require('./file/rules-record');
-const { isContainer, parseTenants } = require('./file/schema');
+const { isContainer, parseFile } = require('./file/schema');
 
 const HOW = 'by the bridge of their network';
 
@@ -19,7 +19,9 @@ const HOW = 'by the bridge of their network';
  */
 function dangerOf(file, isNamed) {
   try {
-    return parseTenants(fs.readFileSync(file)).some(isContainer)
+    const { tenants, templates } = parseFile(fs.readFileSync(file));
+    // A tenant may be made of a template after the port is open.
+    return [...tenants, ...templates.map(({ spec }) => spec)].some(isContainer)
       ? `the tenants in containers (${file}) would reach this port ${HOW}.`
       : '';
   } catch (error) {

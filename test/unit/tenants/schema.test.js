@@ -12,6 +12,9 @@ const fileOf = (...tenants) => JSON.stringify({ version: 1, tenants });
 /** @param {object} changes */
 const one = (changes) => fileOf({ ...acme, ...changes });
 
+/** @param {object} all */
+const templates = (all) => JSON.stringify({ version: 1, tenants: [], templates: all });
+
 /** Names and texts of valid files. @type {[string, string][]} */
 const VALID = [
   ['no tenant', fileOf()],
@@ -49,6 +52,17 @@ const VALID = [
   [
     'the shortest and the longest name',
     fileOf({ ...acme, name: 'a' }, { ...acme, name: `a${'-'.repeat(30)}9` })
+  ],
+  [
+    'templates',
+    JSON.stringify({
+      version: 1,
+      tenants: [{ ...acme, template: 'gone', byApi: true }],
+      templates: {
+        pump: { driver: 'docker', image: DIGEST, flow: '/flows/pump', most: 1000 },
+        b: { driver: 'kubernetes' }
+      }
+    })
   ],
   ['1,000 tenants', fileOf(...Array.from({ length: 1000 }, (_, i) => ({ ...acme, name: `t${i}` })))]
 ];
@@ -117,6 +131,36 @@ const INVALID = [
     fileOf(...Array.from({ length: 1001 }, (_, i) => ({ ...acme, name: `t${i}` }))),
     'tenants'
   ],
+  ['a tenant of a template without a name', one({ template: '' }), 'template'],
+  ['a mark that is no flag', one({ byApi: 'yes' }), 'byApi'],
+  ['a list of templates', '{"version":1,"tenants":[],"templates":[]}', 'templates'],
+  [
+    'a template with the name of every object',
+    '{"version":1,"tenants":[],"templates":{"__proto__":{}}}',
+    '__proto__'
+  ],
+  ['a template without a driver', templates({ pump: {} }), 'templates.pump.driver'],
+  ['a template with a name of a tenant', templates({ pump: { ...acme } }), "'name'"],
+  [
+    'a template that is made of another',
+    templates({ pump: { driver: 'process', template: 'a' } }),
+    "'template'"
+  ],
+  ['a template without its image', templates({ pump: { driver: 'docker' } }), 'templates.pump.image'],
+  ['a relative flow', templates({ pump: { driver: 'process', flow: 'flow' } }), 'templates.pump.flow'],
+  ['a flow with NUL', templates({ pump: { driver: 'process', flow: '/a\0' } }), 'templates.pump.flow'],
+  ['too many tenants of a template', templates({ pump: { driver: 'process', most: 1001 } }), 'most'],
+  ['fewer than no tenant', templates({ pump: { driver: 'process', most: -1 } }), 'most'],
+  [
+    'a template for the page in a cluster',
+    templates({ pump: { driver: 'kubernetes', most: 1 } }),
+    'kubernetes'
+  ],
+  [
+    '101 templates',
+    templates(Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`t${i}`, { driver: 'process' }]))),
+    'templates'
+  ],
   ['more than 4 MiB', `${fileOf()}${' '.repeat(4 << 20)}`, '4 MiB']
 ];
 
@@ -175,6 +219,8 @@ test('fills in the standards', () => {
       },
       idleMs: 600000,
       stopMs: 3600000,
+      template: '',
+      byApi: false,
       warm: true,
       always: false
     }

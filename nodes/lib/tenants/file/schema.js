@@ -2,6 +2,7 @@
 // Checks the content of a tenants file, for the keeper, which writes it, and for the gateway.
 // docs/use/tenants-keeper.md describes its keys.
 
+const path = require('node:path');
 const { TENANT } = require('../../base/tenant-id');
 const { shown } = require('../../base/values');
 
@@ -31,10 +32,22 @@ const { shown } = require('../../base/values');
  * @property {number} stopMs paused for this time: stop
  * @property {boolean} warm false = stop instead of pause
  * @property {boolean} always true = never pause or stop
+ * @property {string} template that it was made from, '' = none; the file may no longer have it
+ * @property {boolean} byApi it was made through the keeper's socket, which may therefore remove it
+ */
+/**
+ * @typedef {object} Template what new tenants are made from
+ * @property {string} name
+ * @property {Record<string, unknown>} entry of the tenants file, without a name
+ * @property {Spec} spec of a tenant that is made from it, with the template's name
+ * @property {string} flow absolute path of a flow file, or of a folder with gateway.json; '' = none
+ * @property {number} most tenants that the keeper's socket may make of it; 0 = only the command makes some
  */
 
 const MAX_FILE_BYTES = 4 << 20;
 const MAX_TENANTS = 1000;
+const MAX_TEMPLATES = 100;
+const MAX_PATH = 4096;
 const MAX_MS = 7 * 86_400_000;
 const CONTAINERS = ['docker', 'podman'];
 const DRIVERS = ['process', ...CONTAINERS, 'kubernetes'];
@@ -63,10 +76,14 @@ const PORTS = {
   http: { min: 1, max: 65535, standard: 0 },
   tcp: { min: 0, max: 65535, standard: 0 }
 };
-const KEYS = ['name', 'driver', 'image', 'command', 'limits', 'warm', 'always'].concat(
+const MOST = { min: 0, max: MAX_TENANTS, standard: 0 };
+/** Of a tenant and of a template. */
+const SHARED_KEYS = ['driver', 'image', 'command', 'limits', 'warm', 'always'].concat(
   Object.keys(TIMES),
   Object.keys(PORTS)
 );
+const KEYS = ['name', ...SHARED_KEYS, 'template', 'byApi'];
+const TEMPLATE_KEYS = [...SHARED_KEYS, 'flow', 'most'];
 
 /** An error in a tenants file; the message names the key. */
 class SchemaError extends Error {}
@@ -134,6 +151,14 @@ function commandOf(value, where) {
   return value;
 }
 
+/** @param {unknown} value @param {string} where @returns {string} */
+function nameOf(value, where) {
+  if (typeof value === 'string' && TENANT.test(value)) return value;
+  return refuse(
+    `${where} must have 1 to 32 lower-case letters, digits and dashes, and no dash at its beginning or end.`
+  );
+}
+
 /** @param {{ driver: DriverName }} tenant @returns {boolean} true if it runs in a container of this machine */
 const isContainer = ({ driver }) => CONTAINERS.includes(driver);
 
@@ -159,12 +184,8 @@ function imageOf(value, driver, where) {
 function checkTenant(value, where = 'the tenant') {
   const tenant = objectOf(value, where);
   refuseOthers(tenant, KEYS, where);
-  const { name, driver } = tenant;
-  if (typeof name !== 'string' || !TENANT.test(name)) {
-    refuse(
-      `${where}.name must have 1 to 32 lower-case letters, digits and dashes, and no dash at its beginning or end.`
-    );
-  }
+  const { driver } = tenant;
+  const name = nameOf(tenant.name, `${where}.name`);
   if (typeof driver !== 'string' || !DRIVERS.includes(driver)) {
     refuse(`${where}.driver must be one of ${DRIVERS.join(', ')}.`);
   }
@@ -172,7 +193,7 @@ function checkTenant(value, where = 'the tenant') {
   const limits = tenant.limits === undefined ? {} : objectOf(tenant.limits, `${where}.limits`);
   refuseOthers(limits, Object.keys(LIMITS), `${where}.limits`);
   const spec = {
-    name: /** @type {string} */ (name),
+    name,
     driver: kind,
     image: imageOf(tenant.image, kind, `${where}.image`),
     command: commandOf(tenant.command, `${where}.command`),
@@ -180,7 +201,9 @@ function checkTenant(value, where = 'the tenant') {
     limits: numbersOf(limits, LIMITS, `${where}.limits`),
     ...numbersOf(tenant, TIMES, where),
     warm: flagOf(tenant.warm, true, `${where}.warm`),
-    always: flagOf(tenant.always, false, `${where}.always`)
+    always: flagOf(tenant.always, false, `${where}.always`),
+    template: tenant.template === undefined ? '' : nameOf(tenant.template, `${where}.template`),
+    byApi: flagOf(tenant.byApi, false, `${where}.byApi`)
   };
   if (spec.port === 0 && spec.http === 0 && spec.tcp === 0)
     refuse(`${where}.http is missing: without MQTT (port 0), http or tcp is needed.`);
@@ -191,12 +214,39 @@ function checkTenant(value, where = 'the tenant') {
 }
 
 /**
- * Checks the text of a tenants file.
- * @param {string | Buffer} text
- * @returns {Spec[]} in the order of the file
+ * Checks one template.
+ * @param {string} name
+ * @param {unknown} value
+ * @returns {Template}
  * @throws {SchemaError}
  */
-function parseTenants(text) {
+function checkTemplate(name, value) {
+  nameOf(name, `The name '${shown(name)}' of a template`);
+  const where = `templates.${name}`;
+  const template = objectOf(value, where);
+  refuseOthers(template, TEMPLATE_KEYS, where);
+  const { flow = '', most, ...entry } = template;
+  const spec = checkTenant({ ...entry, name }, where);
+  const isPath = typeof flow === 'string' && flow.length <= MAX_PATH && !flow.includes('\0');
+  if (!isPath || (flow !== '' && !path.isAbsolute(flow)))
+    return refuse(
+      `${where}.flow must be the absolute path of a flow file, or of a folder with gateway.json.`
+    );
+  const number = numberIn(most, MOST, `${where}.most`);
+  if (spec.driver === 'kubernetes' && (flow || number > 0))
+    refuse(
+      `${where} has the driver kubernetes: the keeper cannot make tenants in a cluster or write their volumes. Remove flow and most.`
+    );
+  return { name, entry, spec, flow, most: number };
+}
+
+/**
+ * Checks the text of a tenants file.
+ * @param {string | Buffer} text
+ * @returns {{ tenants: Spec[], templates: Template[] }} in the order of the file
+ * @throws {SchemaError}
+ */
+function parseFile(text) {
   if (Buffer.byteLength(text) > MAX_FILE_BYTES) refuse(`The file exceeds ${MAX_FILE_BYTES >> 20} MiB.`);
   let value;
   try {
@@ -205,7 +255,7 @@ function parseTenants(text) {
     refuse(`The file is not JSON (${/** @type {Error} */ (error).message}).`);
   }
   const file = objectOf(value, 'The file');
-  refuseOthers(file, ['version', 'tenants'], 'The file');
+  refuseOthers(file, ['version', 'tenants', 'templates'], 'The file');
   if (file.version !== 1)
     refuse(
       `version must be 1, not ${shown(JSON.stringify(file.version) ?? 'none')}. The gateway and seganet-tenants must be of the same release.`
@@ -213,12 +263,27 @@ function parseTenants(text) {
   if (!Array.isArray(file.tenants)) return refuse('tenants must be a list.');
   if (file.tenants.length > MAX_TENANTS) refuse(`tenants has more than ${MAX_TENANTS} entries.`);
   const names = new Set();
-  return file.tenants.map((each, index) => {
+  const tenants = file.tenants.map((each, index) => {
     const spec = checkTenant(each, `tenants[${index}]`);
     if (names.has(spec.name)) refuse(`tenants[${index}].name repeats '${spec.name}'.`);
     names.add(spec.name);
     return spec;
   });
+  const templates = Object.entries(objectOf(file.templates ?? {}, 'templates'));
+  if (templates.length > MAX_TEMPLATES) refuse(`templates has more than ${MAX_TEMPLATES} entries.`);
+  return { tenants, templates: templates.map(([name, each]) => checkTemplate(name, each)) };
 }
 
-module.exports = { MAX_FILE_BYTES, SchemaError, checkTenant, isContainer, parseTenants };
+/** @param {string | Buffer} text of a tenants file @returns {Spec[]} its tenants @throws {SchemaError} */
+const parseTenants = (text) => parseFile(text).tenants;
+
+module.exports = {
+  MAX_FILE_BYTES,
+  MAX_TENANTS,
+  SchemaError,
+  checkTemplate,
+  checkTenant,
+  isContainer,
+  parseFile,
+  parseTenants
+};
