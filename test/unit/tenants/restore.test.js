@@ -302,7 +302,7 @@ test('holds a tenant back while this process replaces its volume', () => {
   expect(isHeld(state, 'acme')).toBe(false);
   const release = hold(state, 'acme');
   expect([isHeld(state, 'acme'), isHeld(state, 'other')]).toEqual([true, false]);
-  expect(() => hold(state, 'acme')).toThrow(/is restoring acme/);
+  expect(() => hold(state, 'acme')).toThrow(/is restoring, updating or removing acme/);
   release();
   expect(isHeld(state, 'acme')).toBe(false);
   fs.writeFileSync(

@@ -3,6 +3,7 @@
 
 const { TenantError } = require('../base/errors');
 const { MAX_LINES } = require('../drivers/driver');
+const { WATCH_S } = require('../templates/rollout');
 const { flagOf, refuseUnknown, textOf } = require('./body');
 
 /**
@@ -10,6 +11,7 @@ const { flagOf, refuseUnknown, textOf } = require('./body');
  * @property {import('../life/keeper').Keeper} keeper
  * @property {() => Promise<object>} reload reads the tenants file again
  * @property {((name: string) => Promise<object>) | null} backup null = not possible
+ * @property {import('../templates/desk').TemplateDesk} templates
  */
 /**
  * @typedef {object} Request
@@ -23,6 +25,9 @@ const { flagOf, refuseUnknown, textOf } = require('./body');
 const REASONS = ['records', 'connection', 'timetable', 'operator'];
 const MAX_HOLDER = 128;
 const STANDARD_LINES = 100;
+const MAX_NAME = 64;
+/** Name of a user of the front. */
+const MAX_BY = 128;
 
 /** @type {Answer} */
 async function lease({ keeper }, { name, body, signal }) {
@@ -83,15 +88,41 @@ function backup(served, { name }) {
   return served.backup(name);
 }
 
+/** @type {Answer} */
+function add({ templates }, { body }) {
+  refuseUnknown(body, ['name', 'template', 'by']);
+  const [name, template] = ['name', 'template'].map((key) => textOf(body, key, MAX_NAME));
+  return templates.add({ name, template, by: textOf(body, 'by', MAX_BY) });
+}
+
+/** @type {Answer} */
+function remove({ templates }, { name, body }) {
+  refuseUnknown(body, ['force', 'by']);
+  return templates.remove(name, { isForced: flagOf(body, 'force'), by: textOf(body, 'by', MAX_BY) });
+}
+
+/** @type {Answer} */
+function rollout({ templates }, { name, body }) {
+  refuseUnknown(body, ['watchS', 'by']);
+  const { standard, min, max } = WATCH_S;
+  const { watchS = standard } = body;
+  if (!Number.isInteger(watchS) || Number(watchS) < min || Number(watchS) > max)
+    throw new TenantError('invalid', `watchS must be a whole number from ${min} to ${max}.`);
+  return templates.rollout(name, { by: textOf(body, 'by', MAX_BY), watchMs: Number(watchS) * 1000 });
+}
+
 /** Path, with * for a name; then the answers by method. @type {[string, Record<string, Answer>][]} */
 const ROUTES = [
-  ['/v1/tenants', { GET: async ({ keeper }) => ({ tenants: await keeper.list() }) }],
+  ['/v1/tenants', { GET: async ({ keeper }) => ({ tenants: await keeper.list() }), POST: add }],
+  ['/v1/tenants/*', { DELETE: remove }],
   ['/v1/tenants/*/lease', { POST: lease }],
   ['/v1/tenants/*/wake', { POST: wake }],
   ['/v1/tenants/*/sleep', { POST: sleep }],
   ['/v1/tenants/*/logs', { GET: logs }],
   ['/v1/tenants/*/why', { GET: why }],
   ['/v1/tenants/*/backup', { POST: backup }],
+  ['/v1/templates', { GET: ({ templates }) => ({ templates: templates.list() }) }],
+  ['/v1/templates/*/rollout', { POST: rollout }],
   ['/v1/leases/*', { PUT: renew, DELETE: release }],
   ['/v1/reload', { POST: ({ reload }) => reload() }]
 ];

@@ -18,7 +18,10 @@ const MAX_STREAMS = 32;
 const MAX_WAITING_BYTES = 1 << 20;
 
 /** @type {Record<import('../base/errors').Code, number>} */
-const STATUS = { unknown: 404, leased: 409, gone: 410, invalid: 400, failed: 503, busy: 503, engine: 503 };
+const STATUS = {
+  ...{ unknown: 404, leased: 409, gone: 410, invalid: 400, failed: 503, busy: 503, engine: 503 },
+  ...{ taken: 409, limit: 409, full: 507 }
+};
 
 class ApiServer {
   #served;

@@ -14,7 +14,10 @@ const EXIT = { OK: 0, CANNOT: 1, USAGE: 2, CONFIG: 78 };
  *   engine    the container engine does not answer
  *   gone      the lease has ended
  *   invalid   the request is wrong
- * @typedef {'unknown' | 'leased' | 'failed' | 'busy' | 'engine' | 'gone' | 'invalid'} Code
+ *   taken     the name has a tenant, or data, already
+ *   limit     the tenants file does not allow it
+ *   full      the disk has too little space
+ * @typedef {'unknown' | 'leased' | 'failed' | 'busy' | 'engine' | 'gone' | 'invalid' | 'taken' | 'limit' | 'full'} Code
  */
 
 /** An error with a code for programs, and a sentence for people. */

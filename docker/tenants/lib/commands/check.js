@@ -3,8 +3,9 @@
 const fs = require('node:fs');
 const { ask } = require('../api/client');
 const { EXIT, messageOf } = require('../base/errors');
-const { readTenants } = require('../file/tenants-file');
+const { readFile } = require('../file/tenants-file');
 const { exposureOf } = require('../net/exposure');
+const { filesOf } = require('../templates/flow');
 
 /**
  * @param {string} file
@@ -17,6 +18,16 @@ function modeProblem(file, forbidden) {
   return `${file} is open to other users (mode ${(stat.mode & 0o777).toString(8)}).`;
 }
 
+/** @param {string} template @param {string} flow @returns {string} '' = it can be used */
+function flowProblem(template, flow) {
+  try {
+    filesOf(flow);
+    return '';
+  } catch (error) {
+    return `Template ${template}: ${messageOf(error)}`;
+  }
+}
+
 /** @type {import('./index').Command} */
 module.exports = {
   name: 'check',
@@ -25,14 +36,15 @@ module.exports = {
   usage: '',
   options: {},
   async run({ home, isJson, print, driver }) {
-    const specs = readTenants(home.file);
+    const { tenants: specs, templates } = readFile(home.file);
     const problems = [
       modeProblem(home.folder, 0o077),
       modeProblem(home.socket, 0o077),
       modeProblem(home.file, 0o022)
     ];
     /** @type {string[]} */
-    const facts = [`${home.file}: ${specs.length} tenants`];
+    const facts = [`${home.file}: ${specs.length} tenants, ${templates.length} templates`];
+    problems.push(...templates.map(({ name, flow }) => flow && flowProblem(name, flow)));
     for (const name of new Set(specs.map((spec) => spec.driver))) {
       try {
         const own = driver(name);
@@ -42,7 +54,7 @@ module.exports = {
         problems.push(`Driver ${name}: ${messageOf(error)}`);
       }
     }
-    const { fact, problem } = await exposureOf(specs);
+    const { fact, problem } = await exposureOf([...specs, ...templates.map(({ spec }) => spec)]);
     if (fact) facts.push(fact);
     problems.push(problem);
     const answer = await ask(home.socket, 'GET', '/v1/tenants').catch(() => null);

@@ -6,11 +6,22 @@ const { listBackups } = require('../backup/backups');
 const { volumesAside } = require('../backup/restore');
 const { readSettings } = require('../backup/settings');
 const { objectName } = require('../drivers/kubernetes-manifest');
-const { changeTenants } = require('../file/tenants-file');
+const { changeTenants, readTenants } = require('../file/tenants-file');
+const { removeOldFlow } = require('../templates/flow');
+const { removedData } = require('../templates/removed');
 const { tenantOf } = require('./common');
 
 /** Time for an orderly end when no keeper runs. */
 const GRACE_MS = 30_000;
+
+/** @param {import('../base/home').Home} home @param {string} name @returns {string[]} data of it that are not its volume */
+const asideOf = ({ volumes }, name) => [...volumesAside(volumes, name), ...removedData(volumes, name)];
+
+/** @param {import('../base/home').Home} home @param {string} name */
+function deleteAside(home, name) {
+  for (const folder of asideOf(home, name)) fs.rmSync(folder, { recursive: true, force: true });
+  removeOldFlow(home, name);
+}
 
 /**
  * @param {import('../base/home').Home} home
@@ -20,7 +31,7 @@ const GRACE_MS = 30_000;
  */
 function restOf(home, spec, hasData) {
   const { name } = spec;
-  const aside = hasData ? [] : volumesAside(home.volumes, name);
+  const aside = hasData ? [] : asideOf(home, name);
   let [to, count] = ['', 0];
   try {
     ({ to } = readSettings(home.folder, home.backups));
@@ -40,16 +51,22 @@ module.exports = {
   name: 'remove',
   summary: 'stops a tenant and removes it from the tenants file and the engine',
   more: `Its data stay, unless --delete-data is given. Its backups stay in any case, and so does the volume claim of a tenant of the
-driver kubernetes. The command says what stays.`,
+driver kubernetes. The command says what stays. Of a tenant that a page or the API has removed, --delete-data deletes the data.`,
   usage: 'NAME [options]',
-  options: { 'delete-data': { type: 'boolean', help: 'delete its data, too, and old volumes of restores' } },
+  options: { 'delete-data': { type: 'boolean', help: 'delete its data, too, and what was set aside' } },
   async run({ values, operands, home, isJson, print, note, driver }) {
     const [name] = operands;
+    const hasData = Boolean(values['delete-data']);
+    const isRemoved = hasData && !readTenants(home.file).some((each) => each.name === name);
+    if (isRemoved && removedData(home.volumes, name).length > 0) {
+      const rest = removedData(home.volumes, name);
+      deleteAside(home, name);
+      return print(isJson ? JSON.stringify({ removed: name, deleted: rest }) : `deleted ${rest.join(', ')}`);
+    }
     const spec = tenantOf(home, name);
     const engine = driver(spec.driver);
     // Without its engine, its container would stay, and no command would know it.
     await engine.check();
-    const hasData = Boolean(values['delete-data']);
     const rest = restOf(home, spec, hasData);
     /** @type {any[]} */
     let removed = [];
@@ -61,10 +78,7 @@ driver kubernetes. The command says what stays.`,
       await notifyKeeper(home.socket, note);
       await engine.stop(spec, GRACE_MS);
       await engine.remove(spec, { hasData });
-      if (hasData) {
-        for (const folder of volumesAside(home.volumes, name))
-          fs.rmSync(folder, { recursive: true, force: true });
-      }
+      if (hasData) deleteAside(home, name);
     } catch (error) {
       // The command can be repeated.
       changeTenants(home.file, (tenants) => [...tenants, ...removed]);

@@ -7,13 +7,15 @@ const { systemClock } = require('../base/clock');
 const { backupTenant, nightly } = require('../backup/nightly');
 const { removeDrafts } = require('../backup/drafts');
 const { recoverVolumes } = require('../backup/restore');
-const { CliError, TenantError } = require('../base/errors');
+const { CliError, TenantError, messageOf } = require('../base/errors');
 const { makeHome, numberOf } = require('../base/home');
 const { takeLock } = require('../base/lock');
 const { readTenants } = require('../file/tenants-file');
 const { isHeld } = require('../life/hold');
 const { Keeper } = require('../life/keeper');
 const { exposureOf } = require('../net/exposure');
+const { TemplateDesk } = require('../templates/desk');
+const { recoverFlows } = require('../templates/flow');
 
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGQUIT']);
 /** Longer than the 27 s that a gateway takes for its own orderly end. */
@@ -24,10 +26,12 @@ const WARM = { standard: 0, min: 0, max: 1 << 20 };
 const LEASE_MS = 30_000;
 
 /** @param {any} event @returns {string} a line for people */
-function lineOf({ tenant, event, by, class: priority, how, ms, reason, driver, ok }) {
+function lineOf({ tenant, event, by, class: priority, how, ms, reason, driver, ok, template }) {
   if (event === 'engine')
     return `engine of ${driver}: ${ok ? 'answers again' : 'does not answer; running tenants continue'}`;
   const words = [
+    template && `from the template ${template}`,
+    event === 'updated' && (ok ? 'has its flow' : 'does not take its flow'),
     by && `for ${by}`,
     event === 'waking' && `(class ${priority})`,
     how && `by ${how}`,
@@ -112,6 +116,13 @@ variables
         note(`A restore was cut off. The old volume is in its place again: ${volume}.`);
       for (const folder of removeDrafts(home.volumes))
         note(`A restore or a check was cut off. What it left was removed: ${folder}.`);
+      const cutOff = recoverFlows(home);
+      for (const { name, problem } of cutOff)
+        note(
+          problem
+            ? `A rollout was cut off, and ${name} does not get its old flow back: ${problem}.`
+            : `A rollout was cut off. ${name} has its old flow again.`
+        );
       const free = async () => {
         const { bavail, bsize } = await fs.promises.statfs(home.volumes);
         return bavail * bsize;
@@ -132,7 +143,8 @@ variables
         if (!ok) throw new TenantError('failed', reason);
         return {};
       };
-      const server = new ApiServer({ keeper, reload, backup }, { report: note });
+      const templates = new TemplateDesk({ home, keeper, driver });
+      const server = new ApiServer({ keeper, reload, backup, templates }, { report: note });
       const timetable = nightly(backups);
       let isStopped = false;
       try {
@@ -141,6 +153,12 @@ variables
         const { problem } = await exposureOf(specs);
         if (problem) note(`warning: ${problem}`);
         await keeper.apply(specs);
+        // It may run on with the flow that was taken back. At its next start it has the old one.
+        for (const { name } of cutOff.filter((each) => keeper.names.includes(each.name)))
+          keeper
+            .tenant(name)
+            .sleep({ isForced: true })
+            .catch((error) => note(messageOf(error)));
         await eachDriver(specs, driver, (own) => own.removeRests?.());
         for (const sentence of await eachDriver(specs, driver, (own, theirs) => own.problems?.(theirs)))
           note(`warning: ${sentence}`);
@@ -154,6 +172,7 @@ variables
         // Also after an error: it must manage no tenant when another keeper has the lock.
         // A backup that is being made is a process of its own, and ends by itself.
         void timetable.close();
+        templates.rollouts.close();
         await server.close();
         await keeper.close({ isStopped });
       }

@@ -1,6 +1,7 @@
 'use strict';
-// A tenant must not start while its volume is replaced, because its process would use a folder that is about to be
-// removed. The hold is a lock beside the tenant's state. It ends with the process that took it.
+// A tenant must not start while its volume or its flow is replaced, or the tenant is removed, because its process would
+// use a folder that is about to be removed. The hold is a lock beside the tenant's state. It ends with the process that
+// took it.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -19,7 +20,8 @@ const fileOf = (state, name) => path.join(state, `${name}.hold`);
 function hold(state, name) {
   fs.mkdirSync(state, { recursive: true, mode: 0o700 });
   const lock = takeLock(fileOf(state, name));
-  if ('owner' in lock) throw new CliError(`Process ${lock.owner} is restoring ${name}.`);
+  if ('owner' in lock)
+    throw new CliError(`Process ${lock.owner} is restoring, updating or removing ${name}.`);
   return lock.release;
 }
 

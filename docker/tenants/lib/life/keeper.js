@@ -42,6 +42,8 @@ const { unusableDriver } = require('./unusable-driver');
  * @property {number} dataBytes at the last look, 0 = unknown
  * @property {{ memoryMiB: number, volumeMiB: number }} limits
  * @property {boolean} isolated false: its driver does not isolate, or a limit does not hold
+ * @property {string} template that it was made from, '' = none
+ * @property {boolean} byApi it was made through the socket
  * @property {import('./last-backup').Last | null} backup the last one
  */
 
@@ -213,6 +215,14 @@ class Keeper extends EventEmitter {
     this.#tell({ at, tenant: name, event: 'backup', ok, reason });
   }
 
+  /**
+   * Emits an event about what was asked for through the socket.
+   * @param {{ tenant: string, event: string, [detail: string]: unknown }} event
+   */
+  announce(event) {
+    this.#tell({ at: this.#clock.wall(), ...event });
+  }
+
   /** @param {{ isStopped: boolean }} options true: all tenants end, too */
   async close({ isStopped }) {
     this.#isClosed = true;
@@ -343,6 +353,8 @@ class Keeper extends EventEmitter {
       dataBytes,
       limits: { memoryMiB, volumeMiB },
       isolated: driver.isIsolated && weakness === '',
+      template: spec.template,
+      byApi: spec.byApi,
       backup: this.#backups.get(spec.name)
     };
   }

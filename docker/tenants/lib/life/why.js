@@ -27,7 +27,10 @@ const because = (reason) => (reason ? ` (${reason.replace(/\.$/, '')})` : '');
 function whyOf(known) {
   const { name, state, reason, sinceMs, leases, failures, retryMs, isWaking, isHeld, awayDriver } = known;
   if (isHeld)
-    return { code: 'restored', text: `The data of ${name} are being restored. It starts after that.` };
+    return {
+      code: 'restored',
+      text: `The data of ${name} are being restored, updated or removed. It starts after that.`
+    };
   if (awayDriver && state !== 'running')
     return {
       code: 'engine',

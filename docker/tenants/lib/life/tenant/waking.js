@@ -73,7 +73,8 @@ class Waking {
       sleeping.arm();
       return this.#woken('running', 0);
     }
-    if (tools.isHeld?.(name)) throw new TenantError('busy', `${name} is being restored.`, 1000);
+    if (tools.isHeld?.(name))
+      throw new TenantError('busy', `${name} is being restored, updated or removed.`, 1000);
     if (this.#rising) {
       this.#rising.priority = Math.min(this.#rising.priority, priority);
       this.#rising.turn?.urge(priority);
