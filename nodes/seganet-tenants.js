@@ -62,6 +62,7 @@ module.exports = function (RED) {
           port: pagesPort,
           tls: serverTls(RED, this, pagesTls),
           passwordFile: pagesPasswordFile,
+          node: config.name || 'tenants',
           pagesOf: (tenant) => file?.pages.get(tenant) ?? 0,
           ...told
         });

@@ -101,7 +101,7 @@ test('a login is added, works at once, and its revocation ends its connections a
   expect(given.body.password).toBe(undefined);
   const listed = await site.ask('logins');
   expect(listed.body.files).toEqual([
-    { file, nodes: ['sensors'], readOnly: '', users: ['hall', 'other'], more: 0 }
+    { file, nodes: ['sensors'], hasTenants: false, readOnly: '', users: ['hall', 'other'], more: 0 }
   ]);
   expect(JSON.stringify(listed.body)).not.toContain('scrypt');
   expect(fs.readFileSync(file, 'utf8')).toMatch(/^# our devices\nhall:\$scrypt\$.*\nother:\$scrypt\$.*\n$/);

@@ -26,11 +26,19 @@ const MAX_WAITING = 20;
 function addLoginEndpoints(RED) {
   const home = RED.settings.userDir ?? '';
   const mayWrite = needsWrite(RED);
-  RED.httpAdmin.get('/seganet/logins', mayWrite, (_request, /** @type {any} */ response) => {
-    // Names of logins must not stay in a cache.
-    response.setHeader('Cache-Control', 'no-store');
-    response.json({ files: [...filesInUse()].map(([file, uses]) => fileView(file, uses, home)) });
-  });
+  RED.httpAdmin.get(
+    '/seganet/logins',
+    mayWrite,
+    (/** @type {any} */ request, /** @type {any} */ response) => {
+      // Of one tenant: acme/
+      const { prefix = '' } = request.query;
+      if (typeof prefix !== 'string')
+        return response.status(400).json({ error: 'prefix must be given once.' });
+      // Names of logins must not stay in a cache.
+      response.setHeader('Cache-Control', 'no-store');
+      response.json({ files: [...filesInUse()].map(([file, uses]) => fileView(file, uses, home, prefix)) });
+    }
+  );
   // One change at a time: each reads the file and replaces it.
   let last = Promise.resolve();
   let waiting = 0;
@@ -128,11 +136,18 @@ function readOnly(file, home) {
   }
 }
 
-/** @param {string} file @param {import('../login/files-in-use').Use[]} uses @param {string} home */
-function fileView(file, uses, home) {
-  const view = { file, nodes: uses.map(({ node }) => node), readOnly: readOnly(file, home) };
+/**
+ * @param {string} file
+ * @param {import('../login/files-in-use').Use[]} uses
+ * @param {string} home
+ * @param {string} prefix of the names that are shown
+ */
+function fileView(file, uses, home, prefix) {
+  const hasTenants = uses.some((use) => use.hasTenants);
+  const view = { file, nodes: uses.map(({ node }) => node), hasTenants, readOnly: readOnly(file, home) };
   try {
-    const names = [...parsePasswords(readRegular(file)).users.keys()];
+    const all = [...parsePasswords(readRegular(file)).users.keys()];
+    const names = all.filter((name) => name.startsWith(prefix));
     return { ...view, users: names.slice(0, MAX_SHOWN), more: Math.max(0, names.length - MAX_SHOWN) };
   } catch (error) {
     const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);

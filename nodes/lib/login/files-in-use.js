@@ -6,6 +6,7 @@
  * @typedef {object} Use of a file by a listener
  * @property {string} file absolute
  * @property {string} node name of the listener
+ * @property {boolean} hasTenants names of its users begin with that of a tenant, as in acme/pump-1
  * @property {() => Promise<void>} refresh reads the file again if it changed
  * @property {(user: string) => number} end ends the connections of a user; returns their number
  */

@@ -26,6 +26,7 @@ function byPasswords(file, identity, warn, rule = NO_TENANT, node = '') {
   const use = {
     file: path.resolve(file),
     node,
+    hasTenants: rule.from === 'user',
     refresh: () => verifier.refresh(),
     end: (/** @type {string} */ name) => users.end(name)
   };

@@ -345,6 +345,14 @@ describe('a WebSocket', () => {
     expect(await refused(elsewhere)).toBe(400);
   });
 
+  test('ends when the login of its user does', async () => {
+    const socket = open(alice);
+    await once(socket, 'open');
+    expect([server.endUser('beta/alice'), server.endUser('acme/alice')]).toEqual([0, 1]);
+    await once(socket, 'close');
+    expect(server.endUser('acme/alice')).toBe(0);
+  });
+
   test('ends when its tenant ends, and when the gateway does', async () => {
     const [first, second] = [open(alice), open(alice)];
     await Promise.all([once(first, 'open'), once(second, 'open')]);

@@ -1,5 +1,7 @@
 'use strict';
 
+const path = require('node:path');
+const { addUse } = require('../../login/files-in-use');
 const { PasswordVerifier } = require('../../login/password-verifier');
 const { Endpoint } = require('../common/endpoint');
 const { PageServer } = require('./page-server');
@@ -10,6 +12,7 @@ const { PageServer } = require('./page-server');
  * @property {number} port
  * @property {import('../../sources/http/http-server').Tls | null} tls
  * @property {string} passwordFile
+ * @property {string} node name of the tenants node
  * @property {import('../keeper/held-leases').Keeper} keeper
  * @property {(tenant: string) => number} pagesOf see PageServer
  * @property {(sentence: string) => void} warn
@@ -22,16 +25,18 @@ const { PageServer } = require('./page-server');
  */
 class Pages extends Endpoint {
   #verifier;
+  #endUse;
 
   /** @param {PagesOptions} options @throws {Error} with a sentence */
   constructor(options) {
-    const { host, port, passwordFile, warn, error } = options;
+    const { host, port, passwordFile, node, warn, error } = options;
     if (!passwordFile) {
       throw new Error(
         "The tenants' pages need a password file. Make one with seganet-passwd, with users such as acme/alice."
       );
     }
     const verifier = new PasswordVerifier(passwordFile, { warn });
+    /** @type {InstanceType<typeof PageServer>} */
     let server;
     try {
       server = new PageServer({ ...options, verifier });
@@ -41,6 +46,13 @@ class Pages extends Endpoint {
     }
     super(server, { what: "The tenants' pages cannot be opened", host, port, error });
     this.#verifier = verifier;
+    this.#endUse = addUse({
+      file: path.resolve(passwordFile),
+      node,
+      hasTenants: true,
+      refresh: () => verifier.refresh(),
+      end: (user) => server.endUser(user)
+    });
   }
 
   get figures() {
@@ -48,6 +60,7 @@ class Pages extends Endpoint {
   }
 
   async close() {
+    this.#endUse();
     this.#verifier.close();
     await super.close();
   }

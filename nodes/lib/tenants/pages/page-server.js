@@ -54,6 +54,8 @@ class PageServer {
   #closing;
   /** Of WebSockets, which the HTTP server no longer knows. @type {Set<import('node:stream').Duplex>} */
   #sockets;
+  /** Who each of them, and each request, is of. @type {Map<import('node:stream').Writable, string>} */
+  #users;
   #files;
 
   /**
@@ -72,6 +74,7 @@ class PageServer {
     this.#waiting = new Map();
     this.#closing = new AbortController();
     this.#sockets = new Set();
+    this.#users = new Map();
     this.counts = { passed: 0, refused: 0, failed: 0 };
     const limits = {
       headersTimeout: HEAD_MS,
@@ -119,6 +122,17 @@ class PageServer {
     await this.#leases.close();
   }
 
+  /**
+   * Ends the requests and the WebSockets of a user.
+   * @param {string} name such as acme/alice
+   * @returns {number} how many
+   */
+  endUser(name) {
+    const own = [...this.#users].filter(([, user]) => user === name);
+    for (const [client] of own) client.destroy();
+    return own.length;
+  }
+
   /** Uses renewed certificates for new connections. Call it several times a minute. */
   async refresh() {
     const { tls, warn } = this.#options;
@@ -153,7 +167,7 @@ class PageServer {
   async #answer(request, response) {
     const abort = new AbortController();
     response.once('close', () => abort.abort(new Error('The client has gone.')));
-    const { refusal, hold, user, port } = await this.#admit(request, abort);
+    const { refusal, hold, user, port } = await this.#admit(request, response, abort);
     if (!hold) {
       if (!response.destroyed) refuse(response, refusal);
       return;
@@ -202,7 +216,7 @@ class PageServer {
       abort.abort(new Error('The client has gone.'));
     });
     socket.on('error', () => socket.destroy());
-    const { refusal, hold, user, port } = await this.#admit(request, abort);
+    const { refusal, hold, user, port } = await this.#admit(request, socket, abort);
     const refuseSocket = (/** @type {Refusal} */ why) =>
       void socket.end(rawRefusal(why), () => socket.destroy());
     if (!hold) return refuseSocket(refusal);
@@ -249,10 +263,11 @@ class PageServer {
   /**
    * Checks who asks, and wakes the tenant.
    * @param {Request} request
+   * @param {http.ServerResponse | import('node:stream').Duplex} client
    * @param {AbortController} abort of the connection
    * @returns {Promise<{ hold: Hold | null, refusal: Refusal, user: string, port: number }>}
    */
-  async #admit(request, abort) {
+  async #admit(request, client, abort) {
     const refusal = (/** @type {Refusal} */ why) => {
       this.counts.refused++;
       return { hold: null, refusal: why, user: '', port: 0 };
@@ -262,6 +277,10 @@ class PageServer {
     const guest = await whoIs(request, this.#options.verifier);
     if ('status' in guest) return refusal(guest);
     const { tenant, user } = guest;
+    if (!client.destroyed) {
+      this.#users.set(client, `${tenant}/${user}`);
+      client.once('close', () => this.#users.delete(client));
+    }
     const port = this.#options.pagesOf(tenant);
     if (port === 0) return refusal({ status: 404, sentence: `${tenant} has no pages.` });
     const waiting = this.#waiting.get(tenant) ?? 0;
