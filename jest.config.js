@@ -17,6 +17,7 @@ const LONG = [
   'editor/protocols',
   'editor/scenarios',
   'editor/status-page',
+  'editor/tenant-templates',
   'editor/tenants',
   'native/build',
   'nodes/command-acks',

@@ -24,7 +24,7 @@ const MAX_LOGINS = 2;
 const GET =
   /^(seganet\/?|seganet\/(live|values(\/stream)?|topics|texts\.json|[a-z-]+\.(html|css|mjs)|engines\/[^/]+\/dead-letters|events|audit|logins|overlay-services(\/(policy|audit))?|directory(\/[^/]+\/(things|q))?)|auth\/login)$/;
 const POST =
-  /^(seganet\/engines\/[^/]+\/dead-letters|seganet\/events\/\d+\/acknowledge|seganet\/logins\/(add|revoke)|seganet\/overlay-services\/(invite|withdraw|revoke|policy(\/review)?)|seganet\/ocf\/[^/]+\/(codes|delete)|seganet\/tenants\/[^/]+\/(wake|sleep|backup|logs)|auth\/token)$/;
+  /^(seganet\/engines\/[^/]+\/dead-letters|seganet\/events\/\d+\/acknowledge|seganet\/logins\/(add|revoke)|seganet\/overlay-services\/(invite|withdraw|revoke|policy(\/review)?)|seganet\/ocf\/[^/]+\/(codes|delete)|seganet\/tenants\/[^/]+\/(wake|sleep|backup|logs|add|remove|rollout)|auth\/token)$/;
 /** Of these, the pages, to which other sites may link. They change nothing by themselves. */
 const PAGES = /^seganet(\/([a-z-]+\.html)?)?$/;
 

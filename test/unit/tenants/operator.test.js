@@ -76,7 +76,9 @@ test('a row joins what the keeper, the front, the engine and the log know', () =
     limits: { memoryMiB: 1, volumeMiB: 2 },
     isolated: false,
     lastWake: { at: 1001, by: 'records', how: 'start', readyMs: 800 },
-    backup: { at: 3, ok: false, reason: 'no room' }
+    backup: { at: 3, ok: false, reason: 'no room' },
+    template: 'pump',
+    byApi: true
   };
   expect(rowsOf([keeper], known, new Map([['a', 'backup']]))).toEqual([
     {
@@ -99,6 +101,8 @@ test('a row joins what the keeper, the front, the engine and the log know', () =
       perS: 12,
       refused: 2,
       backup: { at: 3, ok: false, reason: 'no room' },
+      template: 'pump',
+      isRemovable: true,
       busy: 'backup'
     }
   ]);
@@ -212,6 +216,34 @@ describe('a view', () => {
     expect(await view.act('sleep', 'a')).toEqual({ isDone: true, state: 'stopped' });
   });
 
+  test('removes a tenant whose records wait only if that is forced', async () => {
+    /** @type {any[]} */
+    const removed = [];
+    const remove = async (/** @type {string} */ name, /** @type {object} */ options) =>
+      void removed.push([name, options]);
+    const parts = new Map([
+      ['a', { waitingBytes: 0, refused: 0 }],
+      ['b', { waitingBytes: 2000, refused: 0 }]
+    ]);
+    const stored = async () => [{ name: 'a', classes: { 1: 2, 3: 1 } }];
+    const view = viewOf(
+      { remove },
+      { front: { known: () => knowing({ parts }), stored, problem: () => '' } }
+    );
+    await expect(view.act('remove', 'a')).rejects.toMatchObject({
+      code: 'waiting',
+      message: expect.stringContaining('(3 in the log, 0 KiB in all)')
+    });
+    await expect(view.act('remove', 'b')).rejects.toMatchObject({ code: 'waiting' });
+    expect(removed).toEqual([]);
+    await view.act('remove', 'a', { force: true, by: 'alice' });
+    await view.act('remove', 'c');
+    expect(removed).toEqual([
+      ['a', { force: true, by: 'alice' }],
+      ['c', { force: false, by: '' }]
+    ]);
+  });
+
   test('gives figures of the first 100 tenants by name', async () => {
     const list = Array.from({ length: 150 }, (_, i) => ({ name: `t${149 - i}`, state: 'failed' }));
     let now = 0;
@@ -274,6 +306,23 @@ describe('the client of the keeper', () => {
   /** @param {number} status @param {object} body */
   const answerWith = (status, body) => void (keeper.answer = () => ({ status, body }));
   const asked = () => keeper.requests.map(({ method, path: address, body }) => [method, address, body]);
+
+  test('makes tenants of templates, removes them, and rolls flows out', async () => {
+    answerWith(200, { templates: [{ name: 'pump' }, {}, null] });
+    expect(await client.templates()).toEqual([{ name: 'pump' }]);
+    await client.add('acme', { template: 'pump', by: 'a'.repeat(200) });
+    await client.remove('acme', { force: true, by: 'alice' });
+    await client.rollout('pump', { by: '' });
+    expect(asked()).toEqual([
+      ['GET', '/v1/templates', ''],
+      ['POST', '/v1/tenants', { name: 'acme', template: 'pump', by: 'a'.repeat(128) }],
+      ['DELETE', '/v1/tenants/acme', { force: true, by: 'alice' }],
+      ['POST', '/v1/templates/pump/rollout', { by: '' }]
+    ]);
+    await expect(client.rollout('../tenants/acme', { by: '' })).rejects.toMatchObject({ code: 'unknown' });
+    answerWith(404, { error: 'There is no such address.' });
+    await expect(client.templates()).rejects.toMatchObject({ code: 'unknown' });
+  });
 
   test('wakes, lets sleep, makes backups and reads the output', async () => {
     answerWith(200, { how: 'start', readyMs: 5, host: '127.0.0.1', port: 1 });

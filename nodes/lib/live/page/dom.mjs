@@ -127,6 +127,8 @@ function fillButton(cell, { action, label = null, disabled, key, onPress }) {
   }
   // Another row may come to this place, with another action.
   button.onclick = () => onPress(key);
+  // A text that was there before may have been empty.
+  for (const name of ['data-empty', 'data-state', 'title']) setAttribute(cell, name, null);
   setText(button, action);
   setAttribute(button, 'aria-label', label);
   button.disabled = disabled;

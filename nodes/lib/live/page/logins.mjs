@@ -1,4 +1,4 @@
-// The logins of devices: their names, a form that adds one, and buttons that revoke one.
+// The logins of devices, or of one tenant: their names, a form that adds one, and buttons that revoke one.
 
 import { Confirm } from './confirm.mjs';
 import { h, setText, Table } from './dom.mjs';
@@ -23,15 +23,20 @@ export class Logins {
   #files = [];
   #readAt = -Infinity;
   #isReading = false;
+  /** What the names begin with, such as acme/ */
+  #prefix = '';
+  #ofTenant;
+  #nameLabel;
 
-  /** See Events. */
-  constructor({ t, id, ask, onLogin }) {
+  /** See Events. ofTenant: only those of the tenant of choose() */
+  constructor({ t, id, ask, onLogin, ofTenant = false }) {
+    this.#ofTenant = ofTenant;
     this.#t = t;
     this.#ask = ask;
     this.#onLogin = onLogin;
     this.#table = new Table({
-      label: t('section.logins'),
-      none: t('logins.none'),
+      label: t(ofTenant ? 'tenants.logins' : 'section.logins'),
+      none: t(ofTenant ? 'tenants.noLogins' : 'logins.none'),
       columns: [
         { label: t('logins.name') },
         { label: t('logins.nodes') },
@@ -48,6 +53,7 @@ export class Logins {
       autocomplete: 'new-password',
       placeholder: t('logins.generated')
     });
+    this.#nameLabel = h('label', { for: this.#name.id }, t('logins.name'));
     const add = () => void this.#add();
     for (const input of [this.#name, this.#password])
       input.addEventListener('keydown', ({ key }) => key === 'Enter' && add());
@@ -55,7 +61,8 @@ export class Logins {
       'div',
       { class: 'controls', role: 'group', 'aria-label': t('logins.add') },
       ...field('file', this.#file),
-      ...field('name', this.#name),
+      this.#nameLabel,
+      this.#name,
       ...field('password', this.#password),
       h('button', { type: 'button', onclick: add }, t('logins.add'))
     );
@@ -67,10 +74,23 @@ export class Logins {
     this.element = h(
       'div',
       {},
+      ofTenant ? h('h4', {}, t('tenants.logins')) : '',
       h('p', { class: 'controls' }, this.#told, this.#made, this.#login),
       this.#confirm.element,
       this.#table.element
     );
+    this.#show();
+  }
+
+  /** Shows the logins of another tenant. */
+  choose(tenant) {
+    this.#prefix = `${tenant}/`;
+    setText(this.#nameLabel, `${this.#t('logins.name')}: ${visible(this.#prefix)}`);
+    setText(this.#told, '');
+    setText(this.#made, '');
+    this.#confirm.cancel();
+    this.#files = [];
+    this.#readAt = -Infinity;
     this.#show();
   }
 
@@ -94,10 +114,13 @@ export class Logins {
   async #read() {
     this.#isReading = true;
     this.#readAt = performance.now();
-    const { status, value } = await this.#try('logins');
+    const prefix = this.#prefix;
+    const { status, value } = await this.#try(`logins${prefix && `?prefix=${encodeURIComponent(prefix)}`}`);
     this.#isReading = false;
+    // Another tenant was chosen meanwhile.
+    if (prefix !== this.#prefix) return;
     if (status !== 200) return setText(this.#told, visible(value?.error ?? this.#t('events.failed')));
-    this.#files = value.files;
+    this.#files = value.files.filter(({ hasTenants }) => hasTenants || !this.#ofTenant);
     this.#show();
   }
 
@@ -137,7 +160,8 @@ export class Logins {
 
   async #add() {
     const t = this.#t;
-    const [file, name, password] = [this.#file.value, this.#name.value, this.#password.value];
+    const [file, password] = [this.#file.value, this.#password.value];
+    const name = `${this.#prefix}${this.#name.value}`;
     this.#password.value = '';
     const value = await this.#change('logins/add', { file, name, password });
     if (!value) return;

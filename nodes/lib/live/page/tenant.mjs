@@ -1,14 +1,15 @@
 // One tenant: all that is known of it, and what an operator may do: wake it, let it sleep, make a backup, read its
-// output.
+// output, remove it, and add and revoke its logins.
 
 import { Confirm } from './confirm.mjs';
 import { h, setText } from './dom.mjs';
 import { bytes, count, duration, visible } from './format.mjs';
+import { Logins } from './logins.mjs';
 import { facts, word } from './sections.mjs';
 
 const FACTS = [
   ...['state', 'reason', 'lastWake', 'waiting', 'waitingClasses', 'perS', 'refused', 'memory', 'data'],
-  ...['leases', 'failures', 'backup', 'driver']
+  ...['leases', 'failures', 'backup', 'driver', 'template']
 ];
 const LINES = 200;
 const MARKS = {
@@ -52,10 +53,11 @@ export class OneTenant {
   #confirm;
   #told;
   #log;
+  #logins;
   #output;
   #state = '';
 
-  constructor({ t, ask, onLogin, changed }) {
+  constructor({ t, id, ask, onLogin, changed }) {
     this.#t = t;
     this.#ask = ask;
     this.#onLogin = onLogin;
@@ -77,12 +79,14 @@ export class OneTenant {
       button('wake', () => void this.#send('wake', {})),
       button('sleep', () => this.#askSleep()),
       button('backup', () => void this.#send('backup', {})),
-      button('logs', () => void this.#send('logs', { lines: LINES }))
+      button('logs', () => void this.#send('logs', { lines: LINES })),
+      button('remove', () => this.#askRemove())
     );
     const logIn = h('button', { type: 'button', onclick: () => this.#logIn() }, t('tenants.do.login'));
     this.#readOnly = h('p', { class: 'controls', hidden: true }, h('span', {}, t('tenants.readOnly')), logIn);
     const close = h('button', { type: 'button', onclick: () => this.#close() }, t('tenants.do.close'));
     this.#output = h('pre', { tabindex: '0', role: 'region', 'aria-label': t('tenants.log') });
+    this.#logins = new Logins({ t, id: (name) => id(`tenant-${name}`), ask, onLogin, ofTenant: true });
     this.#log = h('div', { hidden: true }, h('h4', {}, t('tenants.log')), this.#output);
     this.element = h(
       'div',
@@ -94,6 +98,7 @@ export class OneTenant {
       this.#confirm.element,
       this.#told,
       this.#log,
+      this.#logins.element,
       h('p', { class: 'controls' }, close)
     );
   }
@@ -107,6 +112,7 @@ export class OneTenant {
   /** Shows this tenant as soon as the next page has it; '' = none. */
   choose(name) {
     this.name = name;
+    this.#logins.choose(name);
     this.element.hidden = true;
     this.#confirm.cancel();
     this.#showLog(null);
@@ -125,12 +131,16 @@ export class OneTenant {
     this.#showFacts(row, at);
     this.#actions.hidden = !mayWrite;
     this.#readOnly.hidden = mayWrite;
+    this.#logins.element.hidden = !mayWrite;
+    if (mayWrite) this.#logins.update({ mayWrite });
     const { state, busy } = row;
     this.#state = state;
     const isUp = ['awake', 'paused', 'waking'].includes(state);
     this.#buttons.get('wake').disabled = busy !== '' || state === 'awake' || state === 'unknown';
     this.#buttons.get('sleep').disabled = (busy !== '' && busy !== 'wake') || !isUp;
     this.#buttons.get('backup').disabled = busy !== '' || state === 'unknown';
+    this.#buttons.get('remove').hidden = !row.isRemovable;
+    this.#buttons.get('remove').disabled = busy !== '' || state === 'unknown';
     if (!this.element.hidden) return;
     this.element.hidden = false;
     this.#title.focus();
@@ -168,6 +178,7 @@ export class OneTenant {
       isOpen ? t('tenants.notIsolated', { driver: visible(row.driver) }) : visible(row.driver) || '–',
       isOpen ? 'warn' : ''
     );
+    list.set('template', visible(row.template) || '–');
   }
 
   #backupText(backup, at) {
@@ -203,10 +214,18 @@ export class OneTenant {
     this.#confirm.ask(text, t('tenants.do.sleep'), () => void this.#send('sleep', { force }));
   }
 
-  #askForce(reason) {
+  #askRemove() {
     const t = this.#t;
-    const text = t('tenants.sureForce', { reason: visible(reason) });
-    this.#confirm.ask(text, t('tenants.do.force'), () => void this.#send('sleep', { force: true }));
+    const text = t('tenants.sureRemove', { tenant: visible(this.name) });
+    this.#confirm.ask(text, t('tenants.do.remove'), () => void this.#send('remove', {}));
+  }
+
+  #askForce(action, reason) {
+    const t = this.#t;
+    const isSleep = action === 'sleep';
+    const text = t(isSleep ? 'tenants.sureForce' : 'tenants.sureForceRemove', { reason: visible(reason) });
+    const button = t(`tenants.do.${isSleep ? 'force' : 'forceRemove'}`);
+    this.#confirm.ask(text, button, () => void this.#send(action, { force: true }));
   }
 
   #logIn() {
@@ -228,9 +247,9 @@ export class OneTenant {
     if (status === 401 || status === 403) {
       return setText(this.#told, t(this.#onLogin() ? 'ocf.login' : 'ocf.readOnly'));
     }
-    if (action === 'sleep' && value?.code === 'leased') {
+    if (['sleep', 'remove'].includes(action) && ['leased', 'waiting'].includes(value?.code)) {
       setText(this.#told, '');
-      return this.#askForce(value.error);
+      return this.#askForce(action, value.error);
     }
     setText(this.#told, visible(value?.error ?? t('deadLetters.failed')));
   }

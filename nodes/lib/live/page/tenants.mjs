@@ -3,6 +3,7 @@
 
 import { h, setText, Table } from './dom.mjs';
 import { bytes, count, duration, visible } from './format.mjs';
+import { Templates } from './templates.mjs';
 import { OneTenant, backupMark, backupText, stateOf } from './tenant.mjs';
 
 /** Wait after a key before the search starts, ms. */
@@ -28,6 +29,7 @@ export class Tenants {
   #back;
   #next;
   #one = null;
+  #templates = null;
   #page = 1;
   #node = null;
 
@@ -76,13 +78,15 @@ export class Tenants {
       this.#changed();
     };
     this.#choose = choose;
-    this.#one = new OneTenant({ t, ask, onLogin, changed: () => this.#changed() });
+    this.#one = new OneTenant({ t, id, ask, onLogin, changed: () => this.#changed() });
+    this.#templates = new Templates({ t, id, ask, onLogin });
     this.element.append(
       this.#note,
       this.#searchRow(id),
       this.#table.element,
       this.#pagesRow(),
-      this.#one.element
+      this.#one.element,
+      this.#templates.element
     );
   }
 
@@ -151,6 +155,7 @@ export class Tenants {
     if (!this.#isShort && node !== this.#node) {
       this.#node = node;
       this.#one.use(node);
+      this.#templates.use(node);
       this.#table.update([]);
       this.#page = 1;
       this.#changed();
@@ -170,6 +175,7 @@ export class Tenants {
     this.#note.hidden = page.strangers === 0;
     setText(this.#note, t('tenants.strangers', { number: count(page.strangers) }));
     this.#one.update(page.chosen, { mayWrite, at });
+    this.#templates.update(page.templates, { mayWrite });
     if (page.show === this.#show.value) this.#showPage(page, at);
   }
 

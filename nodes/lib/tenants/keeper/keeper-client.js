@@ -19,6 +19,8 @@ const BACKUP_MS = 4 * 3600000;
 const RENEW_MS = 10000;
 const MAX_RETRY_MS = 3600000;
 const MAX_SENTENCE = 500;
+/** Name of a user, for the keeper's output. */
+const MAX_BY = 128;
 
 /**
  * @typedef {object} Lease
@@ -76,6 +78,47 @@ class KeeperClient {
   async backup(name) {
     await this.#order(name, 'backup', {}, BACKUP_MS);
     return {};
+  }
+
+  /**
+   * For an operator: what tenants can be made of.
+   * @returns {Promise<Record<string, unknown>[]>} as the keeper describes them
+   */
+  async templates() {
+    const { templates } = await this.#ask('GET', '/v1/templates');
+    if (!Array.isArray(templates)) throw this.#wrong('it has no list of templates');
+    return templates.filter((each) => typeof each?.name === 'string');
+  }
+
+  /**
+   * Makes a tenant of a template. For an operator.
+   * @param {string} name
+   * @param {{ template: string, by: string }} options by: who asks
+   */
+  async add(name, { template, by }) {
+    const body = { name, template, by: by.slice(0, MAX_BY) };
+    await this.#ask('POST', '/v1/tenants', { body, timeoutMs: SLEEP_MS });
+  }
+
+  /**
+   * Removes a tenant that was made by add(); its data are kept. For an operator.
+   * @param {string} name
+   * @param {{ force: boolean, by: string }} options force: although it is in use
+   */
+  async remove(name, { force, by }) {
+    const body = { force, by: by.slice(0, MAX_BY) };
+    await this.#ask('DELETE', pathOf(name), { body, timeoutMs: SLEEP_MS });
+  }
+
+  /**
+   * Begins to copy the flow of a template into its tenants. For an operator.
+   * @param {string} template
+   * @param {{ by: string }} options
+   */
+  async rollout(template, { by }) {
+    if (!TENANT.test(template)) throw new KeeperError('The template has no valid name.', { code: 'unknown' });
+    const body = { by: by.slice(0, MAX_BY) };
+    await this.#ask('POST', `/v1/templates/${template}/rollout`, { body, timeoutMs: SLEEP_MS });
   }
 
   /**

@@ -24,6 +24,8 @@
  * @property {{ memoryMiB: number, volumeMiB: number }} [limits]
  * @property {boolean} [isolated]
  * @property {Backup | null} [backup]
+ * @property {string} [template]
+ * @property {boolean} [byApi]
  *
  * @typedef {object} Known of the gateway, by name of the tenant
  * @property {Map<string, import('../uplink/tenant').TenantView>} front
@@ -53,6 +55,8 @@
  * @property {number | null} perS
  * @property {number | null} refused records above its limits
  * @property {Backup | null} backup
+ * @property {string} template that it was made of, '' = none, or unknown
+ * @property {boolean} isRemovable it was made here
  * @property {string} busy what an operator asked for and is not done yet, '' = nothing
  */
 
@@ -124,6 +128,8 @@ function rowOf(name, keeper, known, busy) {
     perS: part ? known.perS(name) : null,
     refused: part?.refused ?? null,
     backup: keeper?.backup ?? null,
+    template: keeper?.template ?? '',
+    isRemovable: keeper?.byApi ?? false,
     busy
   };
 }

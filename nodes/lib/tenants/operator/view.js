@@ -19,7 +19,9 @@ const SHARED_MS = 500;
 /**
  * @typedef {import('../../live/live-query').TenantQuery} TenantQuery
  * @typedef {import('./tenant-rows').OperatorRow} OperatorRow
- * @typedef {'wake' | 'sleep' | 'backup'} Action
+ * @typedef {'wake' | 'sleep' | 'backup' | 'add' | 'remove'} Action
+ * @typedef {{ force?: boolean, template?: string, by?: string }} ActionOptions force: let it sleep, or remove it,
+ *   although it is in use; template: what a new tenant is made of; by: who asks
  *
  * @typedef {object} Front a tenants node, as the page sees it
  * @property {() => Pick<import('./tenant-rows').Known, 'front' | 'parts' | 'perS' | 'names'>} known
@@ -39,6 +41,7 @@ class TenantsView {
   #front;
   #list;
   #stored;
+  #templates;
   #now;
   #waitMs;
   /** @type {Map<string, string>} by name of the tenant */
@@ -65,6 +68,7 @@ class TenantsView {
       now
     );
     this.#stored = new Reading(() => front.stored(), now);
+    this.#templates = new Reading(async () => keeper.templates(), now);
   }
 
   /**
@@ -83,6 +87,8 @@ class TenantsView {
       isRead: value !== null || error !== null,
       ageMs,
       strangers,
+      // A keeper of an earlier release has none.
+      templates: this.#templates.get().value ?? [],
       known: rows.length,
       counts: countsOf(rows),
       show: query.show,
@@ -114,14 +120,14 @@ class TenantsView {
   }
 
   /**
-   * Wakes a tenant, lets it sleep, or makes its backup.
+   * Wakes a tenant, lets it sleep, makes its backup, makes it, or removes it.
    * @param {Action} action
    * @param {string} name
-   * @param {{ force?: boolean }} [options] force: let it sleep although it is in use
+   * @param {ActionOptions} [options]
    * @returns {Promise<{ isDone: boolean }>} with what the keeper answered; isDone: false = it takes longer, and goes on
    * @throws {KeeperError}
    */
-  async act(action, name, { force = false } = {}) {
+  async act(action, name, options = {}) {
     const other = this.#busy.get(name);
     // A tenant that starts can be stopped.
     if (other && !(action === 'sleep' && other === 'wake'))
@@ -130,10 +136,11 @@ class TenantsView {
       throw new KeeperError('Too many actions are under way. Try again later.', { code: 'busy' });
     this.#busy.set(name, action);
     this.#shared.at = -Infinity;
-    const work = this.#order(action, name, force).finally(() => {
+    const work = this.#order(action, name, options).finally(() => {
       if (this.#busy.get(name) === action) this.#busy.delete(name);
       this.#shared.at = -Infinity;
       void this.#list.refresh();
+      if (action === 'add' || action === 'remove') void this.#templates.refresh();
     });
     work.catch(() => {});
     /** @type {NodeJS.Timeout | undefined} */
@@ -148,12 +155,43 @@ class TenantsView {
     }
   }
 
-  /** @param {Action} action @param {string} name @param {boolean} force */
-  async #order(action, name, force) {
-    const answer = await (action === 'sleep'
-      ? this.#keeper.sleep(name, { force })
-      : this.#keeper[action](name));
+  /** @param {Action} action @param {string} name @param {ActionOptions} options */
+  async #order(action, name, { force = false, template = '', by = '' }) {
+    const keeper = this.#keeper;
+    const answer = await {
+      wake: () => keeper.wake(name),
+      backup: () => keeper.backup(name),
+      sleep: () => keeper.sleep(name, { force }),
+      add: () => keeper.add(name, { template, by }),
+      remove: async () => {
+        if (!force) await this.#refuseWaiting(name);
+        await keeper.remove(name, { force, by });
+      }
+    }[action]();
     return { isDone: true, ...answer };
+  }
+
+  /** The keeper does not know of the records in the front's log. @param {string} name */
+  async #refuseWaiting(name) {
+    const stored = (await this.#front.stored()).find((each) => each.name === name);
+    const count = Object.values(stored?.classes ?? {}).reduce((all, each) => all + each, 0);
+    const bytes = this.#front.known().parts.get(name)?.waitingBytes ?? 0;
+    if (count === 0 && bytes === 0) return;
+    throw new KeeperError(
+      `Records of ${name} wait (${count} in the log, ${Math.ceil(bytes / 1024)} KiB in all). They stay in the log if it is removed.`,
+      { code: 'waiting' }
+    );
+  }
+
+  /**
+   * Begins to copy the flow of a template into its tenants; the page shows the progress.
+   * @param {string} template
+   * @param {{ by: string }} options
+   */
+  async rollout(template, options) {
+    await this.#keeper.rollout(template, options);
+    void this.#templates.refresh();
+    return {};
   }
 
   /**
@@ -177,6 +215,11 @@ class TenantsView {
       stored: Object.values(classes).reduce((all, count) => all + count, 0)
     };
     return { tenant: name, ...whyOf(seen), keeper };
+  }
+
+  /** @returns {Promise<object[]>} what tenants can be made of, with the progress of rollouts */
+  templates() {
+    return this.#keeper.templates();
   }
 
   /** @param {string} name @param {number} lines @returns {Promise<string>} */
