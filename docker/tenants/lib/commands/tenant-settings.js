@@ -1,7 +1,8 @@
 'use strict';
 // What runs in a tenant, and how: the options of add and template, and the entry that they make.
 
-const { CliError, EXIT } = require('../base/errors');
+const { CliError, EXIT, isEngineAway, messageOf } = require('../base/errors');
+const { standardName } = require('../image/image');
 
 /** Options with a number, and their places in the file. @type {Record<string, { key: string, isLimit?: true, factor?: number, help: string }>} */
 const NUMBERS = {
@@ -54,7 +55,11 @@ function settingsOf(values) {
 /** @type {Record<string, import('./index').Option>} */
 const OPTIONS = {
   driver: { type: 'string', value: 'DRIVER', help: 'process, docker, podman or kubernetes' },
-  image: { type: 'string', value: 'IMAGE', help: 'image of the container' },
+  image: {
+    type: 'string',
+    value: 'IMAGE',
+    help: 'image of the container; default: that of the command image'
+  },
   ...Object.fromEntries(
     Object.entries(NUMBERS).map(([name, { help }]) => [
       name,
@@ -73,10 +78,10 @@ const OPTIONS = {
 async function entryOf({ values, env, driver }, command) {
   const numbers = settingsOf(values);
   const chosen = values.driver ?? (await standardDriver(env, Boolean(values.image), driver));
-  let image = values.image;
-  if (image && (chosen === 'docker' || chosen === 'podman')) {
+  let { image } = values;
+  if (chosen === 'docker' || chosen === 'podman') {
     const { digestOf } = driver(chosen);
-    if (digestOf) image = await digestOf(image);
+    if (digestOf) image = await (image ? digestOf(image) : readyImage(digestOf, chosen));
   }
   return {
     driver: chosen,
@@ -95,7 +100,14 @@ async function entryOf({ values, env, driver }, command) {
 async function standardDriver(env, hasImage, driver) {
   const named = env.SEGANET_TENANTS_ENGINE?.trim() || 'auto';
   if (named !== 'auto') return named;
-  if (!hasImage) return 'process';
+  return hasImage ? containerEngine(driver) : 'process';
+}
+
+/**
+ * @param {(name: string) => import('../drivers/driver').Driver} driver
+ * @returns {Promise<string>} an engine that answers
+ */
+async function containerEngine(driver) {
   for (const name of ['docker', 'podman']) {
     try {
       await driver(name).check();
@@ -107,4 +119,20 @@ async function standardDriver(env, hasImage, driver) {
   throw new CliError('Neither Docker nor Podman answers. Start one, or name another --driver.');
 }
 
-module.exports = { OPTIONS, entryOf };
+/**
+ * @param {(image: string) => Promise<string>} digestOf
+ * @param {string} engine
+ * @returns {Promise<string>} the image that the command image has made
+ */
+async function readyImage(digestOf, engine) {
+  try {
+    return await digestOf(standardName());
+  } catch (error) {
+    if (isEngineAway(error)) throw error;
+    throw new CliError(
+      `${messageOf(error).replace(' Pull it first.', '')} Make it with "seganet-tenants image --engine ${engine}", or name another --image.`
+    );
+  }
+}
+
+module.exports = { OPTIONS, containerEngine, entryOf };
