@@ -24,14 +24,13 @@ function makeFolder(kind) {
 }
 
 function removeLeftFolders() {
-  for (const name of fs.readdirSync(os.tmpdir())) {
-    const folder = path.join(os.tmpdir(), name);
-    if (!NAME.test(name) || !isLeft(folder)) continue;
-    try {
-      removeFolder(folder);
-    } catch {
-      // It is no reason not to start; the next demo tries again.
+  try {
+    for (const name of fs.readdirSync(os.tmpdir())) {
+      const folder = path.join(os.tmpdir(), name);
+      if (NAME.test(name) && isLeft(folder)) removeFolder(folder);
     }
+  } catch {
+    // It is no reason not to start; the next demo tries again.
   }
 }
 
