@@ -5,18 +5,17 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { root } = require('../../fixtures/gateway/packed');
+const { picture } = require('../pictures/picture');
 const { World } = require('./world');
 
 /** Time in which the nodes get their statuses. */
 const STATUS_MS = 4000;
 const MARGIN = 12;
 
-/** Returns a picture's name without spaces. @param {string} scenario */
-const pictureName = (scenario) => `${scenario.toLowerCase().replaceAll(' ', '-')}.png`;
+/** Returns the name of a scenario's picture. @param {string} scenario */
+const pictureName = (scenario) => `scenarios/${scenario.toLowerCase().replaceAll(' ', '-')}`;
 
-/** @param {string} folder of the pictures */
-async function scenarioPictures(folder) {
-  fs.mkdirSync(folder, { recursive: true });
+async function scenarioPictures() {
   const world = await World.open({});
   try {
     await world.page.evaluate(() => {
@@ -39,9 +38,7 @@ async function scenarioPictures(folder) {
         const bottom = Math.max(...boxes.map((box) => box.bottom)) + margin;
         return { x, y, width: right - x, height: bottom - y };
       }, MARGIN);
-      const picture = path.join(folder, pictureName(name));
-      await world.page.screenshot({ path: picture, clip });
-      console.log(path.relative(root, picture));
+      await picture(world.page, pictureName(name), clip);
       await world.reset();
     }
   } finally {
@@ -49,4 +46,4 @@ async function scenarioPictures(folder) {
   }
 }
 
-module.exports = { scenarioPictures, pictureName };
+module.exports = { scenarioPictures };

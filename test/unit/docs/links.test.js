@@ -126,6 +126,22 @@ test('finds every page of docs that a file of the repository names', () => {
   expect(broken.map(({ line }) => line.slice(0, 200))).toEqual([]);
 });
 
+test('shows each picture of docs/images, and all together take at most 2.5 MB', () => {
+  const pictures = files.filter((file) => file.startsWith('docs/images/'));
+  const shown = pages.flatMap((page) =>
+    links(read(page)).map(({ target }) => path.posix.join(path.posix.dirname(page), target))
+  );
+  expect(pictures.filter((file) => !shown.includes(file))).toEqual([]);
+  const bytes = pictures.reduce((sum, file) => sum + fs.statSync(path.join(root, file)).size, 0);
+  expect(bytes).toBeLessThan(2.5e6);
+});
+
+test('shows the dialog of each node in dialogs.md', () => {
+  const shown = links(read('docs/reference/dialogs.md')).map(({ target }) => target);
+  const { nodes } = JSON.parse(read('package.json'))['node-red'];
+  for (const type of Object.keys(nodes)) expect(shown).toContain(`../images/dialogs/${type}.webp`);
+});
+
 describe('the link check', () => {
   test('makes anchors as GitHub does', () => {
     const text = [
