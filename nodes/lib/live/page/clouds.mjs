@@ -4,11 +4,10 @@
 import { Confirm } from './confirm.mjs';
 import { h, setText, Table } from './dom.mjs';
 import { count, duration, visible } from './format.mjs';
+import { Pager, searchField } from './paging.mjs';
 import { regions } from './regions.mjs';
 import { facts, markOf, word } from './sections.mjs';
 
-/** Wait after a key before the search starts, ms. */
-const TYPING_MS = 300;
 const SHOWS = ['devices', 'on', 'users'];
 const FACTS = [
   ...['state', 'devices', 'on', 'connections', 'store', 'storeTime', 'forwarded', 'observations'],
@@ -29,9 +28,7 @@ export class Clouds {
   #devices;
   #users;
   #refused;
-  #status;
-  #back;
-  #next;
+  #pager;
   #user;
   #make;
   #told;
@@ -63,6 +60,7 @@ export class Clouds {
     this.#told = h('p', { class: 'note', role: 'status' });
     this.#code = h('p', { hidden: true });
     this.#addTables();
+    this.#pager = new Pager(t, (step) => this.#turn(this.#page + step));
     this.element = h(
       'div',
       {},
@@ -72,7 +70,7 @@ export class Clouds {
       this.#searchRow(id),
       this.#devices.element,
       this.#users.element,
-      this.#pagesRow(),
+      this.#pager.element,
       this.#codeRow(id),
       this.#confirm.element,
       this.#told,
@@ -112,13 +110,7 @@ export class Clouds {
 
   #searchRow(id) {
     const t = this.#t;
-    let typing;
-    const oninput = () => {
-      clearTimeout(typing);
-      typing = setTimeout(() => this.#turn(1), TYPING_MS);
-    };
-    const search = { type: 'search', id: id('ocf-search'), maxlength: '256', autocomplete: 'off', oninput };
-    this.#search = h('input', search);
+    this.#search = searchField(id('ocf-search'), 256, () => this.#turn(1));
     const options = SHOWS.map((value) => h('option', { value }, t(`ocf.show.${value}`)));
     this.#show = h('select', { id: id('ocf-show'), onchange: () => this.#turn(1) }, ...options);
     return h(
@@ -129,19 +121,6 @@ export class Clouds {
       h('label', { for: id('ocf-search') }, t('ocf.search')),
       this.#search
     );
-  }
-
-  #pagesRow() {
-    const button = (key, step) =>
-      h(
-        'button',
-        { type: 'button', onclick: () => this.#turn(this.#page + step) },
-        this.#t(`devices.${key}`)
-      );
-    this.#status = h('span', { class: 'pages' });
-    this.#back = button('back', -1);
-    this.#next = button('next', 1);
-    return h('p', { class: 'controls' }, this.#back, this.#status, this.#next);
   }
 
   #codeRow(id) {
@@ -194,7 +173,7 @@ export class Clouds {
       // Buttons in rows of another cloud would act on this one.
       this.#devices.update([]);
       this.#users.update([]);
-      setText(this.#status, '');
+      this.#pager.show(1, 1);
       this.#page = 1;
       this.#changed();
     }
@@ -263,17 +242,15 @@ export class Clouds {
 
   #showPage(page, at) {
     const t = this.#t;
-    if (page.error) return setText(this.#status, t('ocf.failed', { reason: visible(page.error) }));
+    if (page.error) return this.#pager.show(1, 1, t('ocf.failed', { reason: visible(page.error) }));
     const isUsers = page.show === 'users';
     this.#devices.element.hidden = isUsers;
     this.#users.element.hidden = !isUsers;
     this.#page = page.page;
-    this.#back.disabled = page.page <= 1;
-    this.#next.disabled = page.page >= page.pages;
     const told = { page: page.page, pages: page.pages, found: page.found, known: page.known };
     const age = page.ageMs >= 2000 ? t('devices.age', { time: duration(page.ageMs) }) : '';
     const text = t(isUsers ? 'ocf.userPages' : 'ocf.pages', told);
-    setText(this.#status, [text, age].filter(Boolean).join(' '));
+    this.#pager.show(page.page, page.pages, text, age);
     if (isUsers) this.#users.update(page.rows.map((row) => this.#userRow(row)));
     else this.#devices.update(page.rows.map((row) => this.#deviceRow(row, at)));
   }

@@ -1,10 +1,8 @@
 // The devices: searched, sorted and paged by the gateway, so that only one page of them crosses the network.
 
-import { h, setText, Table } from './dom.mjs';
+import { h, Table } from './dom.mjs';
 import { count, duration, visible } from './format.mjs';
-
-/** Wait after a key before the search starts, ms. */
-const TYPING_MS = 300;
+import { Pager, searchField } from './paging.mjs';
 
 /** Rows of a page where there is little room. */
 const FEW = 8;
@@ -16,9 +14,7 @@ export class Devices {
   #table;
   #search;
   #isShort;
-  #status;
-  #back;
-  #next;
+  #pager;
   #changed;
   #sort = 'device';
   #descending = false;
@@ -29,12 +25,7 @@ export class Devices {
     this.#t = t;
     this.#isShort = isShort;
     this.#changed = changed;
-    let typing;
-    const search = () => {
-      clearTimeout(typing);
-      typing = setTimeout(() => this.#turn(1), TYPING_MS);
-    };
-    this.#search = h('input', { type: 'search', id, maxlength: '256', autocomplete: 'off', oninput: search });
+    this.#search = searchField(id, 256, () => this.#turn(1));
     this.#table = new Table({
       label: t('section.devices'),
       none: t('devices.none'),
@@ -52,11 +43,7 @@ export class Devices {
         { label: t('devices.address') }
       ]
     });
-    this.#status = h('span', { class: 'pages' });
-    const button = (key, step) =>
-      h('button', { type: 'button', onclick: () => this.#turn(this.#page + step) }, t(key));
-    this.#back = button('devices.back', -1);
-    this.#next = button('devices.next', 1);
+    this.#pager = new Pager(t, (step) => this.#turn(this.#page + step));
     this.element = h(
       'div',
       {},
@@ -67,7 +54,7 @@ export class Devices {
         this.#search
       ),
       this.#table.element,
-      h('p', { class: 'controls' }, this.#back, this.#status, this.#next)
+      this.#pager.element
     );
     this.#table.sorted(this.#sort, this.#descending);
   }
@@ -95,12 +82,10 @@ export class Devices {
     if (!found) return;
     const t = this.#t;
     this.#page = found.page;
-    this.#back.disabled = found.page <= 1;
-    this.#next.disabled = found.page >= found.pages;
     const age = found.ageMs >= 2000 ? t('devices.age', { time: duration(found.ageMs) }) : '';
     const cut = found.cut ? t('devices.cut', { number: found.known }) : '';
     const told = { page: found.page, pages: found.pages, found: found.found, known: found.known };
-    setText(this.#status, [t('devices.page', told), age, cut].filter(Boolean).join(' '));
+    this.#pager.show(found.page, found.pages, t('devices.page', told), age, cut);
     this.#table.update(found.rows.map((row) => this.#row(row, workers)));
   }
 

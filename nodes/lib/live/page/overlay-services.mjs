@@ -4,6 +4,7 @@
 import { Confirm } from './confirm.mjs';
 import { h, setText, Table } from './dom.mjs';
 import { duration, visible } from './format.mjs';
+import { Pager, searchField } from './paging.mjs';
 import { OverlayLog } from './overlay-log.mjs';
 import { OverlayPolicy } from './overlay-policy.mjs';
 
@@ -11,7 +12,6 @@ const PAUSE_MS = 5000;
 /** The next reading waits for this many times as long as the last one took, at most MAX_PAUSE_MS. */
 const REST = 20;
 const MAX_PAUSE_MS = 30_000;
-const TYPING_MS = 300;
 const HOURS = [1, 24, 168];
 
 export class OverlayServices {
@@ -26,9 +26,7 @@ export class OverlayServices {
   #counts;
   #search;
   #nodes;
-  #status;
-  #back;
-  #next;
+  #pager;
   #form;
   #name;
   #groups;
@@ -68,13 +66,14 @@ export class OverlayServices {
     this.#policy = new OverlayPolicy({ t, id, ask: (path, body) => this.#try(path, body), send });
     this.#log = new OverlayLog({ t, ask: (path) => this.#try(path) });
     const heading = (key) => h('h3', {}, t(`overlayServices.${key}`));
+    this.#pager = new Pager(t, (step) => this.#turn(this.#page + step));
     this.element = h(
       'div',
       {},
       h('p', { class: 'controls' }, this.#told, this.#login),
       this.#made,
       this.#confirm.element,
-      ...[this.#counts, this.#searchRow(id), this.#nodes.element, this.#pagesRow()],
+      ...[this.#counts, this.#searchRow(id), this.#nodes.element, this.#pager.element],
       ...[heading('invitations'), this.#inviteForm(id), this.#invitations.element],
       ...[heading('policy'), this.#policy.element, this.#log.element]
     );
@@ -82,34 +81,9 @@ export class OverlayServices {
 
   #searchRow(id) {
     const t = this.#t;
-    let typing;
-    const oninput = () => {
-      clearTimeout(typing);
-      typing = setTimeout(() => this.#turn(1), TYPING_MS);
-    };
-    const search = {
-      type: 'search',
-      id: id('overlay-search'),
-      maxlength: '64',
-      autocomplete: 'off',
-      oninput
-    };
-    this.#search = h('input', search);
-    const label = h('label', { for: search.id }, t('overlayServices.search'));
+    this.#search = searchField(id('overlay-search'), 64, () => this.#turn(1));
+    const label = h('label', { for: id('overlay-search') }, t('overlayServices.search'));
     return h('p', { class: 'controls', role: 'search' }, label, this.#search);
-  }
-
-  #pagesRow() {
-    const button = (key, step) =>
-      h(
-        'button',
-        { type: 'button', onclick: () => this.#turn(this.#page + step) },
-        this.#t(`devices.${key}`)
-      );
-    this.#status = h('span', { class: 'pages' });
-    this.#back = button('back', -1);
-    this.#next = button('next', 1);
-    return h('p', { class: 'controls' }, this.#back, this.#status, this.#next);
   }
 
   #inviteForm(id) {
@@ -178,14 +152,12 @@ export class OverlayServices {
   #show() {
     const t = this.#t;
     const { nodes = [], invitations = { open: [], more: 0 }, page = 1, pages = 1 } = this.#overview ?? {};
-    this.#back.disabled = page <= 1;
-    this.#next.disabled = page >= pages;
     if (this.#overview) {
       const { network, version, online, offline, revoked, found } = this.#overview;
       const told = { network: visible(network), version: visible(version), online, offline, revoked };
       setText(this.#counts, t('overlayServices.counts', told));
-      setText(this.#status, t('overlayServices.page', { page, pages, found }));
-    } else setText(this.#status, '');
+      this.#pager.show(page, pages, t('overlayServices.page', { page, pages, found }));
+    } else this.#pager.show(1, 1);
     this.#nodes.update(nodes.map((node) => this.#nodeRow(node)));
     const more =
       invitations.more > 0 ? [[t('overlayServices.more', { number: invitations.more }), '', '', '']] : [];

@@ -3,11 +3,10 @@
 
 import { h, setText, Table } from './dom.mjs';
 import { bytes, count, duration, visible } from './format.mjs';
+import { Pager, searchField } from './paging.mjs';
 import { Templates } from './templates.mjs';
 import { OneTenant, backupMark, backupText, stateOf } from './tenant.mjs';
 
-/** Wait after a key before the search starts, ms. */
-const TYPING_MS = 300;
 const SHOWS = ['all', 'trouble', 'awake', 'asleep'];
 const STATES = ['awake', 'paused', 'asleep', 'waking', 'leaving', 'waiting', 'retrying', 'failed', 'unknown'];
 /** Those that are counted although there are none. */
@@ -25,9 +24,7 @@ export class Tenants {
   #search;
   #show;
   #table;
-  #status;
-  #back;
-  #next;
+  #pager;
   #one = null;
   #templates = null;
   #page = 1;
@@ -80,11 +77,12 @@ export class Tenants {
     this.#choose = choose;
     this.#one = new OneTenant({ t, id, ask, onLogin, changed: () => this.#changed() });
     this.#templates = new Templates({ t, id, ask, onLogin });
+    this.#pager = new Pager(t, (step) => this.#turn(this.#page + step));
     this.element.append(
       this.#note,
       this.#searchRow(id),
       this.#table.element,
-      this.#pagesRow(),
+      this.#pager.element,
       this.#one.element,
       this.#templates.element
     );
@@ -94,19 +92,7 @@ export class Tenants {
 
   #searchRow(id) {
     const t = this.#t;
-    let typing;
-    const oninput = () => {
-      clearTimeout(typing);
-      typing = setTimeout(() => this.#turn(1), TYPING_MS);
-    };
-    const search = {
-      type: 'search',
-      id: id('tenants-search'),
-      maxlength: '64',
-      autocomplete: 'off',
-      oninput
-    };
-    this.#search = h('input', search);
+    this.#search = searchField(id('tenants-search'), 64, () => this.#turn(1));
     const options = SHOWS.map((value) => h('option', { value }, t(`tenants.show.${value}`)));
     this.#show = h('select', { id: id('tenants-show'), onchange: () => this.#turn(1) }, ...options);
     return h(
@@ -117,19 +103,6 @@ export class Tenants {
       h('label', { for: id('tenants-search') }, t('tenants.search')),
       this.#search
     );
-  }
-
-  #pagesRow() {
-    const button = (key, step) =>
-      h(
-        'button',
-        { type: 'button', onclick: () => this.#turn(this.#page + step) },
-        this.#t(`devices.${key}`)
-      );
-    this.#status = h('span', { class: 'pages' });
-    this.#back = button('back', -1);
-    this.#next = button('next', 1);
-    return h('p', { class: 'controls' }, this.#back, this.#status, this.#next);
   }
 
   /** The members of the stream's query. */
@@ -196,14 +169,9 @@ export class Tenants {
   #showPage(page, at) {
     const t = this.#t;
     this.#page = page.page;
-    this.#back.disabled = page.page <= 1;
-    this.#next.disabled = page.page >= page.pages;
     const { page: number, pages, found, known, ageMs } = page;
     const age = ageMs >= 3000 ? t('devices.age', { time: duration(ageMs) }) : '';
-    setText(
-      this.#status,
-      [t('tenants.page', { page: number, pages, found, known }), age].filter(Boolean).join(' ')
-    );
+    this.#pager.show(number, pages, t('tenants.page', { page: number, pages, found, known }), age);
     this.#table.update(page.rows.map((row) => this.#row(row, at)));
   }
 

@@ -1,7 +1,8 @@
 // The things of a directory: one page of them.
 
-import { h, setText, Table } from './dom.mjs';
+import { h, Table } from './dom.mjs';
 import { visible } from './format.mjs';
+import { Pager } from './paging.mjs';
 
 const SIZE = 25;
 
@@ -10,9 +11,7 @@ export class Things {
   #ask;
   #onAsk;
   #table;
-  #status;
-  #back;
-  #next;
+  #pager;
   #offset = 0;
   /** An answer to an older request is not shown. */
   #last = 0;
@@ -28,17 +27,8 @@ export class Things {
       label: t(`directory.${name}`)
     }));
     this.#table = new Table({ label: t('directory.things'), none: t('directory.noThings'), columns });
-    const button = (name, step) =>
-      h(
-        'button',
-        { type: 'button', onclick: () => void this.show(this.#offset + step) },
-        t(`devices.${name}`)
-      );
-    this.#back = button('back', -SIZE);
-    this.#next = button('next', SIZE);
-    this.#status = h('span', { class: 'pages' });
-    const controls = h('p', { class: 'controls' }, this.#back, this.#status, this.#next);
-    this.element = h('div', {}, this.#table.element, controls);
+    this.#pager = new Pager(t, (step) => void this.show(this.#offset + step * SIZE));
+    this.element = h('div', {}, this.#table.element, this.#pager.element);
   }
 
   /** Shows the page that begins with this thing. */
@@ -54,11 +44,9 @@ export class Things {
     this.#offset = from;
     this.#shown = members;
     this.#table.update(members.map((thing, index) => this.#rowOf(thing, index)));
-    this.#back.disabled = from === 0;
-    this.#next.disabled = from + members.length >= total;
     const [page, pages] = [Math.floor(from / SIZE) + 1, Math.max(1, Math.ceil(total / SIZE))];
     const text = status === 200 ? t('directory.page', { page, pages, total }) : value?.detail;
-    setText(this.#status, visible(text ?? t('directory.lost')));
+    this.#pager.show(page, pages, visible(text ?? t('directory.lost')));
   }
 
   #rowOf(thing, index) {
