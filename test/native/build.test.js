@@ -69,10 +69,8 @@ test('compiles, then only what changed', () => {
   expect(build().stdout).toBe('native engine: up to date\n');
 
   // The nine files of a folder are in two units.
-  const units = ['binding', 'core', 'core-many', 'core-many-2'];
-  expect(fs.readdirSync(inNative('build/Release/objects')).sort()).toEqual(
-    units.flatMap((unit) => [`${unit}.d`, `${unit}.o`])
-  );
+  const objects = fs.readdirSync(inNative('build/Release/objects')).filter((name) => name.endsWith('.o'));
+  expect(new Set(objects)).toEqual(new Set(['binding.o', 'core.o', 'core-many.o', 'core-many-2.o']));
   const before = { addon: compiledAt('binding'), plain: compiledAt('core'), many: compiledAt('core-many-2') };
   fs.writeFileSync(inNative(HEADER), 'inline int Answer() { return 6; }\n');
   expect(build().status).toBe(0);
