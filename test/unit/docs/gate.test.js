@@ -1,8 +1,9 @@
 'use strict';
-// The parts of Jest's suites in the gate.
+// The parts and the order of Jest's suites in the gate.
 
 const fs = require('node:fs');
 const path = require('node:path');
+const QuickLast = require('../../../.ci/order');
 const filter = require('../../../.ci/parts');
 
 const root = path.join(__dirname, '..', '..', '..');
@@ -25,6 +26,22 @@ test('the gate runs every suite in one of its parts, and the part of the package
   const [ofPackage, others] = [await partOf('package'), await partOf('others')];
   expect(ofPackage).toHaveLength(filter.PACKAGE.length);
   expect([...ofPackage, ...others].sort()).toEqual(suites.sort());
+});
+
+test('the gate begins with the long suites, so that none runs alone at the end', async () => {
+  /** @param {string} name @param {number} seconds */
+  const suite = (name, seconds) => ({ path: name, seconds, context: { config: { displayName: { name } } } });
+  const order = new QuickLast(/** @type {any} */ ({ contexts: [], globalConfig: {} }));
+  // What Jest knows from earlier runs.
+  Object.assign(order, { hasFailed: () => false, time: (/** @type {any} */ { seconds }) => seconds });
+  const suites = [suite('quick', 9), suite('system', 1), suite('quick', 1), suite('system', 5)];
+  const sorted = await order.sort(/** @type {any} */ (suites));
+  expect(sorted.map(({ path: name, duration }) => [name, duration])).toEqual([
+    ['system', 5],
+    ['system', 1],
+    ['quick', 9],
+    ['quick', 1]
+  ]);
 });
 
 test('a pull request runs what the gate runs', () => {
