@@ -1,6 +1,6 @@
 'use strict';
-// The order of Jest's suites in the gate: the quick ones last, so that no long one runs alone at the end while the other
-// workers have nothing to do.
+// The order of Jest's suites in the gate: the quick ones last, so that no long one runs alone at the end while the
+// other workers have nothing to do.
 
 const { default: Sequencer } = require('@jest/test-sequencer');
 

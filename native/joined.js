@@ -1,7 +1,7 @@
 'use strict';
 
-// Joins the sources of a folder, so that the compiler reads the headers that they share once: the addon compiles in less
-// than half of the time.
+// Joins the sources of a folder, so that the compiler reads the headers that they share once: the addon compiles in
+// less than half of the time.
 
 const fs = require('node:fs');
 const path = require('node:path');
