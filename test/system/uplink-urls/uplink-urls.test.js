@@ -85,11 +85,33 @@ test('sends what was in flight to another broker first, in order and without DUP
   expect(b.received.filter(({ dup }) => dup)).toEqual([]);
 });
 
+test.each([
+  ['shuts down', 0x8b, 2],
+  ['sends clients to another server', 0x9c, 2],
+  ['is busy', 0x89, 2],
+  ['has another client with this id', 0x8e, 1],
+  ['calls a packet too large', 0x95, 1]
+])('a broker that %s (reason code %i): the uplink is at URL %i', async (_what, code, url) => {
+  let isFirst = true;
+  const a = await scripted({
+    close() {
+      const wasFirst = isFirst;
+      isFirst = false;
+      return wasFirst ? code : -1;
+    }
+  });
+  const b = await scripted({});
+  const bench = start([a, b], { protocolVersion: 5 });
+  bench.push(3);
+  await until(() => bench.held === 0);
+  expect([a.connections, b.connections]).toEqual(url === 2 ? [1, 1] : [2, 0]);
+  await until(() => bench.last.url === url);
+});
+
 test('has DUP for what goes to the same broker again', async () => {
   let isDeaf = true;
   const a = await scripted({ puback: () => (isDeaf ? -1 : 0) });
   const b = await scripted({});
-  // A second client with the same id: no fault of the URL.
   const bench = start([a, b], { protocolVersion: 5 });
   bench.push(3);
   await until(() => a.received.length === 1);
