@@ -2,15 +2,17 @@
 
 // Pictures of the editor: the shipped flow with live statuses, and the dialog of each node.
 
-const { openEditor, openDialog, closeDialog } = require('../support/editor');
+const { openEditor, openDialog, closeDialog, settled } = require('../support/editor');
 const { startDemo } = require('../support/gateway');
 const { picture } = require('./picture');
 const manifest = require('../../../package.json');
 
 /** Brings the whole flow into view. */
 const SIZE = { width: 1720, height: 660 };
-/** The highest dialog fits. */
-const DIALOG_SIZE = { width: 1100, height: 3000 };
+/** A list of rules is as high as the window allows, so the window is enlarged only for a dialog that needs it. */
+const DIALOG_SIZE = { width: 1100, height: 900 };
+/** Below the form of a dialog. */
+const FOOT = 110;
 const MARGIN = 12;
 const PALETTE = '.red-ui-palette-node[data-palette-type="seganet-uplink"]';
 
@@ -49,6 +51,14 @@ async function germanPictures(executablePath) {
   await gateway.ended;
 }
 
+/** Runs in the page: the place of a form to its last row. @param {Element} form @param {number} margin */
+function boxOf(form, margin) {
+  const rows = [...form.querySelectorAll('.form-row, summary')];
+  const bottom = Math.max(...rows.map((row) => row.getBoundingClientRect().bottom));
+  const { x, y, width } = form.getBoundingClientRect();
+  return { x: x - margin, y: y - margin, width: width + 2 * margin, height: bottom - y + 2 * margin };
+}
+
 /**
  * The dialog of each node as it is when the node is new, with all of its folds open.
  * @param {string} url
@@ -69,16 +79,15 @@ async function dialogPictures(url, executablePath) {
     }, /** @type {const} */ ([type, config]));
     const node = { id, type, config };
     await openDialog(page, node);
-    const clip = await page
-      .locator(config ? '#node-config-dialog-edit-form' : '#dialog-form')
-      .evaluate((form, margin) => {
-        const rows = [...form.querySelectorAll('.form-row, summary')];
-        const bottom = Math.max(...rows.map((row) => row.getBoundingClientRect().bottom));
-        const { x, y, width } = form.getBoundingClientRect();
-        return { x: x - margin, y: y - margin, width: width + 2 * margin, height: bottom - y + 2 * margin };
-      }, MARGIN);
+    const form = page.locator(config ? '#node-config-dialog-edit-form' : '#dialog-form');
+    const { y, height } = await form.evaluate(boxOf, MARGIN);
+    if (y + height + FOOT > DIALOG_SIZE.height)
+      await page.setViewportSize({ ...DIALOG_SIZE, height: Math.ceil(y + height + FOOT) });
+    await settled(page, '.red-ui-tray');
+    const clip = await form.evaluate(boxOf, MARGIN);
     await picture(page, `dialogs/${type}`, clip);
     await closeDialog(page, node, 'cancel');
+    await page.setViewportSize(DIALOG_SIZE);
   }
   await browser.close();
 }
