@@ -64,6 +64,7 @@ async function burnOne(cluster, folder, round, { rate, devices, acknowledge }, r
     'first-device': first,
     'alarm-every': 10
   });
+  sending.catch(() => {}); // awaited below
   const since = performance.now();
   const spared = 1 + Math.floor(random() * 3);
   const away = round % 3 === 2 ? cluster.brokers.filter((_broker, index) => index + 1 !== spared) : [];
