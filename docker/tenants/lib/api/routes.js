@@ -136,7 +136,7 @@ function routeOf(path) {
   for (const [pattern, methods] of ROUTES) {
     const wanted = pattern.split('/');
     if (wanted.length !== parts.length) continue;
-    if (!wanted.every((part, i) => part === '*' || part === parts[i])) continue;
+    if (!wanted.every((part, i) => (part === '*' ? parts[i] !== '' : part === parts[i]))) continue;
     const at = wanted.indexOf('*');
     return { methods, name: at < 0 ? '' : parts[at] };
   }

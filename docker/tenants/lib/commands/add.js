@@ -17,6 +17,7 @@ async function addOfTemplate({ values: { template, ...others }, operands, home, 
       `--template has all settings: leave out ${rest.length > 0 ? `--${rest.join(', --')}` : 'the command'}.`,
       EXIT.USAGE
     );
+  makeHome(home);
   return makeTenant({ home, driver }, { name, template, byApi: false });
 }
 
@@ -31,6 +32,7 @@ async function addOfOptions(context) {
   } catch (error) {
     throw new CliError(messageOf(error), EXIT.USAGE);
   }
+  makeHome(home);
   if (readTenants(home.file).some((each) => each.name === name)) {
     throw new CliError(`There is a tenant '${name}' already.`);
   }
@@ -54,7 +56,6 @@ An image is kept by its digest: a name with a tag is looked up now, in the image
   },
   async run(context) {
     const { values, home, isJson, print, note } = context;
-    makeHome(home);
     const entry = await (values.template === undefined ? addOfOptions : addOfTemplate)(context);
     await notifyKeeper(home.socket, note);
     print(isJson ? JSON.stringify(entry) : `added ${entry.name} (${entry.driver})`);
