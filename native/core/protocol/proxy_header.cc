@@ -11,7 +11,6 @@
 namespace seganet {
 namespace {
 
-using Status = ProxyHeader::Status;
 using Bytes = std::span<const uint8_t>;
 
 constexpr std::string_view kSignature1 = "PROXY ";
@@ -19,7 +18,7 @@ constexpr std::string_view kSignature2("\r\n\r\n\0\r\nQUIT\n", 12);
 constexpr size_t kMostLine = 107;  // of version 1, with its CRLF
 constexpr size_t kFixed2 = 16;     // signature, version and command, family, length
 
-ProxyHeader Bad() { return {Status::kBad, 0, {}}; }
+ProxyHeader Bad() { return {ProxyHeader::Status::kBad, 0, {}}; }
 
 // True if the bytes begin with the signature, or are the beginning of it.
 bool MayBe(std::string_view signature, Bytes bytes) {
@@ -75,7 +74,7 @@ ProxyHeader Parse1(Bytes bytes) {
                               std::min(bytes.size(), kMostLine));
   const size_t end = text.find("\r\n");
   if (end == std::string_view::npos) return bytes.size() < kMostLine ? ProxyHeader{} : Bad();
-  ProxyHeader header{Status::kWhole, end + 2, {}};
+  ProxyHeader header{ProxyHeader::Status::kWhole, end + 2, {}};
   return ReadLine(text.substr(kSignature1.size(), end - kSignature1.size()), &header.address)
              ? header
              : Bad();
@@ -93,7 +92,7 @@ ProxyHeader Parse2(Bytes bytes) {
   const bool names = command == 1 && (family == 1 || family == 2) && transport != 0;
   if (whole > kMostProxyHeaderBytes || (names && size < 2 * host + 4)) return Bad();
   if (bytes.size() < whole) return {};
-  ProxyHeader header{Status::kWhole, whole, {}};
+  ProxyHeader header{ProxyHeader::Status::kWhole, whole, {}};
   if (!names) return header;
   const uint8_t* source = bytes.data() + kFixed2;
   const uint8_t* port = source + 2 * host;

@@ -23,7 +23,6 @@ using coap_test::kPostCode;
 using coap_test::Lit;
 using coap_test::Path;
 using coap_test::Span;
-using Status = StreamPeek::Status;
 
 constexpr size_t kMaxBytes = 4096;
 
@@ -38,9 +37,9 @@ TEST(CoapPeek, TheFirstRequestIdentifiesTheDeviceAsSoonAsItsPathIsThere) {
   size_t known = 0;
   for (size_t cut = 0; cut <= stream.size(); ++cut) {
     const StreamPeek peek = Peek(stream.substr(0, cut));
-    ASSERT_NE(peek.status, Status::kRefuse) << cut;
+    ASSERT_NE(peek.status, StreamPeek::Status::kRefuse) << cut;
     EXPECT_EQ(peek.answer, "") << cut;
-    if (peek.status == Status::kOk) {
+    if (peek.status == StreamPeek::Status::kOk) {
       EXPECT_EQ(peek.device, "dev") << cut;
       if (known == 0) known = cut;
     } else {
@@ -62,7 +61,7 @@ TEST(CoapPeek, RequestsBeforeADeviceIsKnownAreAnsweredOnce) {
   const Bytes nonsense = Frame(kGetCode, "n", Path("x"));
   Bytes stream = Csm() + ping;
   StreamPeek peek = Peek(stream);
-  EXPECT_EQ(peek.status, Status::kNeedMore);
+  EXPECT_EQ(peek.status, StreamPeek::Status::kNeedMore);
   EXPECT_EQ(coap_test::ReadFrames(peek.answer).at(0).code, kPongCode);
   EXPECT_EQ(peek.answered, stream.size());
   Bytes answers = peek.answer;
@@ -77,7 +76,7 @@ TEST(CoapPeek, RequestsBeforeADeviceIsKnownAreAnsweredOnce) {
 
   stream += Frame(kPostCode, "t", Path("r/dev"), "x");
   peek = Peek(stream, peek.answered);
-  EXPECT_EQ(peek.status, Status::kOk);
+  EXPECT_EQ(peek.status, StreamPeek::Status::kOk);
   EXPECT_EQ(peek.answer, "");
 
   // The session gets all bytes and answers the rest.
@@ -118,7 +117,7 @@ TEST(CoapPeek, BadBeginningsAreRefusedWithAnAbort) {
   };
   for (const auto& c : cases) {
     const StreamPeek peek = Peek(c.bytes);
-    EXPECT_EQ(peek.status, Status::kRefuse) << c.what;
+    EXPECT_EQ(peek.status, StreamPeek::Status::kRefuse) << c.what;
     EXPECT_EQ(peek.reason, c.reason) << c.what << " " << Name(peek.reason);
     EXPECT_EQ(peek.device, "") << c.what;
   }

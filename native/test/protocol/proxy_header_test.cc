@@ -13,7 +13,6 @@
 namespace seganet {
 namespace {
 
-using Status = ProxyHeader::Status;
 using namespace std::string_literals;
 
 constexpr std::string_view kSignature{"\r\n\r\n\0\r\nQUIT\n", 12};
@@ -50,11 +49,12 @@ TEST(ProxyHeader, NamesTheClient) {
   };
   for (const auto& each : cases) {
     const ProxyHeader header = Parse(each.bytes + "\x10more");
-    EXPECT_EQ(header.status, Status::kWhole) << each.name;
+    EXPECT_EQ(header.status, ProxyHeader::Status::kWhole) << each.name;
     EXPECT_EQ(header.bytes, each.bytes.size()) << each.name;
     EXPECT_EQ(header.address, each.address) << each.name;
     for (size_t n = 0; n < each.bytes.size(); ++n) {
-      EXPECT_EQ(Parse(each.bytes.substr(0, n)).status, Status::kNeedMore) << each.name << ' ' << n;
+      EXPECT_EQ(Parse(each.bytes.substr(0, n)).status, ProxyHeader::Status::kNeedMore)
+          << each.name << ' ' << n;
     }
   }
 }
@@ -81,7 +81,8 @@ TEST(ProxyHeader, RefusesAnythingElse) {
       Second("\x21\x11\0\x0b"s, kFour),         // too short for its addresses
       Second("\x21\x11\x0f\xf1"s, kFour),       // 4,097 bytes in total
   };
-  for (const std::string& each : cases) EXPECT_EQ(Parse(each).status, Status::kBad) << each;
+  for (const std::string& each : cases)
+    EXPECT_EQ(Parse(each).status, ProxyHeader::Status::kBad) << each;
 }
 
 sockaddr_storage Address(const char* host) {
