@@ -35,7 +35,7 @@ const textsIn = (language) => {
 const VALUE = /__\w+__|\{\w\}/;
 /** The English texts that are no German ones, too. */
 const ENGLISH = textsIn('en-US')
-  .filter((text) => text.split(VALUE).join('').length > 3)
+  .filter((text) => text.split(VALUE).join('').length > 4)
   .map((text) => new RegExp(`^${text.split(VALUE).map(escaped).join('.+')}$`))
   .filter((pattern) => !textsIn('de').some((text) => pattern.test(text)));
 

@@ -36,6 +36,7 @@ test.each([
   ['not set: AWS_IOT_URL', 'nicht gesetzt: AWS_IOT_URL'],
   ['3 awake, 2 asleep, 1 waiting', '3 wach, 2 schlafen, 1 warten'],
   ['keeper: not running', 'Keeper: läuft nicht'],
+  ['full', 'voll'],
   ['seen 3 s ago, signal -60 dBm, class 1', 'vor 3 s gesehen, Signal -60 dBm, Klasse 1'],
   [
     'seen 3 days ago, signal unknown, class unknown',
@@ -46,8 +47,22 @@ test.each([
   expect(english(text)).toBe(text);
 });
 
+test('costs little for a text that is made to cost much', () => {
+  const text = 'a, b is (c) is → d: '.repeat(50);
+  const before = performance.now();
+  expect(german(text)).toBe(text);
+  expect(performance.now() - before).toBeLessThan(2000);
+});
+
 test('leaves other sentences and names as they are', () => {
-  for (const text of ['The broker accepts no more.', 'acme: no answer for a minute…', '3 down payments', ''])
+  for (const text of [
+    'The link is up',
+    'see if it is running, or not',
+    'The broker accepts no more.',
+    'acme: no answer for a minute…',
+    '3 down payments',
+    ''
+  ])
     expect(german(text)).toBe(text);
 });
 
