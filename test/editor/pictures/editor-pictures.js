@@ -9,7 +9,9 @@ const manifest = require('../../../package.json');
 
 /** Brings the whole flow into view. */
 const SIZE = { width: 1720, height: 660 };
-/** A list of rules is as high as the window allows, so the window is enlarged only for a dialog that needs it. */
+/** No tooltip, and no list of rules that grows with the window. */
+const STYLE = `.red-ui-popover { display: none !important; }
+.red-ui-editableList-container { max-height: 200px !important; min-height: 0 !important; }`;
 const DIALOG_SIZE = { width: 1100, height: 900 };
 /** Below the form of a dialog. */
 const FOOT = 110;
@@ -66,7 +68,7 @@ function boxOf(form, margin) {
  */
 async function dialogPictures(url, executablePath) {
   const { browser, page } = await openEditor(url, { executablePath, ...DIALOG_SIZE });
-  await page.addStyleTag({ content: '.red-ui-popover { display: none !important; }' });
+  await page.addStyleTag({ content: STYLE });
   for (const type of Object.keys(manifest['node-red'].nodes)) {
     const config = await page.evaluate(
       (name) => /** @type {any} */ (window).RED.nodes.getType(name).category === 'config',
