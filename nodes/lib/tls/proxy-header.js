@@ -20,7 +20,8 @@ function amongProxies(proxies) {
 }
 
 /**
- * Reads the header of a connection that has not been read. What follows it stays in the socket.
+ * Reads the header of a connection that has not been read. What follows it stays in the socket. A health check, which
+ * ends after its header, is closed.
  * @param {import('node:net').Socket} socket
  * @param {(bytes: Buffer) => ProxyHeader} parse
  * @param {(header: ProxyHeader) => void} done called once, unless the connection ends before
@@ -33,8 +34,15 @@ function readProxyHeader(socket, parse, done) {
       const header = parse(bytes);
       if (header.status === 'more') continue;
       socket.off('readable', onReadable);
-      if (bytes.length > header.bytes) socket.unshift(bytes.subarray(header.bytes));
-      return done(header);
+      const rest = bytes.subarray(header.bytes);
+      if (rest.length > 0) socket.unshift(rest);
+      // A health check ends after a header without an address. A handshake with it would fail.
+      if (rest.length > 0 || header.address || header.status === 'bad') return done(header);
+      socket.once('readable', () => {
+        if (socket.readableLength > 0) done(header);
+        else socket.destroy();
+      });
+      return;
     }
   };
   socket.on('readable', onReadable);

@@ -80,7 +80,18 @@ describe('behind a proxy', () => {
     await once(raw, 'connect');
     raw.end(CHECK);
     await front.empty();
-    expect(front.front.state.refused['no PROXY header']).toBeUndefined();
+    expect(front.front.state.refused).toEqual({});
+  });
+
+  test('a header without an address leaves that of the proxy', async () => {
+    const front = await clients.start({ proxies });
+    const raw = clients.plain(front, CHECK);
+    await once(raw, 'connect');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const socket = tls.connect({ socket: raw, ca: clients.authority.ca, host: '127.0.0.1' });
+    socket.write('hello');
+    await once(socket, 'data');
+    expect(front.peers).toEqual([{ address: expect.stringMatching(/^127\.0\.0\.1:\d+$/) }]);
   });
 
   test('a proxy without a header is refused, and one that sends half of it does not stay', async () => {
