@@ -854,9 +854,11 @@ export declare class Engine {
   /**
    * Ends the connection of a device, whose latest records still count; an MQTT 5 device gets the reason 0x98.
    * @param device 1 to 256 bytes
+   * @param server asks it to connect to another server: an MQTT 5 device gets the reason 0x9C and, unless this is '', the
+   *   Server Reference; at most 120 bytes
    * @returns false if it has no connection
    */
-  dismissDevice(device: string): boolean;
+  dismissDevice(device: string, server?: string): boolean;
   /**
    * Returns the oldest events of the request desk of a listener. At most 1,024 requests of the engine have no answer;
    * further ones get 5.03 with Max-Age 1. Of the notifications of an observation, only the latest waits.
@@ -1055,6 +1057,8 @@ export declare class Engine {
   endRestore(): void;
   /** Passes all MQTT sessions to the SessionSource, as if their connections ended now. Call stopReading() first. */
   saveSessions(): void;
+  /** Accepts no new devices from now on, except over UDP; those that are connected stay. */
+  stopAccepting(): void;
   /** First step of a shutdown: accepts no new devices, reads no more, and publishes the wills of all devices. */
   stopReading(): void;
   /**

@@ -8,6 +8,9 @@ const { LANGUAGES } = require('../launcher/flow-texts');
 const EXIT = /** @type {const} */ ({ OK: 0, DEGRADED: 1, USAGE: 2, NOT_RUNNING: 2, CANNOT: 3, CONFIG: 78 });
 
 const DEFAULT_UNITS = '/etc/systemd/system';
+/** Devices a second, and seconds, of drain. */
+const DRAIN_RATE = { initial: 100, most: 100_000 };
+const DRAIN_WAIT = { initial: 300, most: 86_400 };
 /** Most that a restore unpacks, GiB. */
 const MOST_GIB = { initial: 64, most: 65_536 };
 
@@ -23,6 +26,9 @@ const OPTIONS = {
   'unit-dir': `  --unit-dir DIR     folder for the unit; default ${DEFAULT_UNITS}`,
   open: `  --open             events: only those that last`,
   acknowledge: `  --acknowledge ID   events: acknowledge this event`,
+  rate: `  --rate N           drain: devices a second that leave; default ${DRAIN_RATE.initial}`,
+  to: `  --to SERVER        drain: address of another gateway, such as gw-b.example:1883, which MQTT 5 devices are told`,
+  wait: `  --wait S           drain: longest time until nothing is left; default ${DRAIN_WAIT.initial}`,
   json: `  --json             print one JSON object`
 };
 
@@ -53,6 +59,14 @@ Run it as the gateway's user or as root.`,
     says: 'lists what happened to the running gateway, newest first, or acknowledges an event',
     more: `Lists at most 50 events. The status page and the admin API have all of the last 90 days.`,
     options: ['home', 'open', 'acknowledge', 'json']
+  },
+  drain: {
+    says: 'hands the devices of the running gateway over to others before planned work',
+    more: `Listeners close, except those of CoAP over UDP and DTLS and of HTTP, and devices are disconnected at the given rate, so that
+they come back elsewhere: behind a load balancer at another gateway. MQTT 5 devices get the reason 0x9C, "use another
+server". The records that are here go to the cloud as always. Exit code 0: no device and no record is left, and the
+gateway can be stopped. 1: not within the time. The gateway accepts devices again after a start or a full deploy.`,
+    options: ['home', 'rate', 'to', 'wait', 'json']
   },
   backup: {
     says: 'writes flow, settings, passwords and log into one file, also while the gateway runs',
@@ -121,6 +135,9 @@ const PROGRAM = {
  * @property {string[]} args of that service's program
  * @property {boolean} force
  * @property {number} mostGib
+ * @property {number} rate devices a second
+ * @property {string} to another server, '' = none
+ * @property {number} wait s
  * @property {boolean} print
  * @property {boolean} json
  * @property {boolean} connect
@@ -148,12 +165,18 @@ const readArguments = (args) =>
     const language = given.text('language') ?? '';
     if (language && !LANGUAGES.includes(language))
       throw usage(`--language takes one of ${LANGUAGES.join(', ')}.`);
+    const to = given.text('to') ?? '';
+    if (to.length > 120 || /[\s\p{Cc}]/u.test(to))
+      throw usage('--to takes an address of at most 120 characters, such as gw-b.example:1883.');
     return {
       home: home === undefined ? '' : path.resolve(home),
       language,
       file: file ? path.resolve(file) : '',
       force: given.flag('force'),
       mostGib: given.whole('most-gib', MOST_GIB),
+      rate: given.whole('rate', DRAIN_RATE),
+      to,
+      wait: given.whole('wait', DRAIN_WAIT),
       print: given.flag('print'),
       json: given.flag('json'),
       connect: given.flag('connect'),

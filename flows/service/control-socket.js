@@ -6,6 +6,8 @@
 //   GET /why/<name>                      { answers }: why records of <name> wait, from each node that knows names
 //   GET /events?open=yes                 the newest events; open=yes: only those that last
 //   GET /events/<id>/acknowledge         acknowledges an event; 204 = there is no such event
+//   GET /drain                           { devices, moved, records }: what is left of all engines, see Handover
+//   GET /drain/start?rate=N&server=S     begins to hand the devices over; 400 = { error }
 //   GET /engines                         [{ engine, directory }]: the engines whose databases can be copied
 //   GET /engines/<id>/log.db             a copy of the log with all that was stored before the request
 //   GET /engines/<id>/commands.db        the same of the stored commands; 204 = there are none
@@ -44,6 +46,7 @@ class ControlSocket {
   #engines;
   #why;
   #events;
+  #drain;
   #report;
   /** @type {http.Server | null} */
   #server;
@@ -57,14 +60,16 @@ class ControlSocket {
    * @param {() => Copied[]} parts.engines
    * @param {(name: string) => Promise<object[]>} parts.why
    * @param {{ list: (isOpen: boolean) => object[], acknowledge: (id: number) => object | null }} parts.events
+   * @param {{ view: () => object, start: (how: { perS: number, server: string }) => void }} parts.drain
    * @param {(sentence: string) => void} parts.report
    */
-  constructor({ home, state, engines, why, events, report }) {
+  constructor({ home, state, engines, why, events, drain, report }) {
     this.#file = socketIn(home);
     this.#state = state;
     this.#engines = engines;
     this.#why = why;
     this.#events = events;
+    this.#drain = drain;
     this.#report = report;
     this.#server = null;
     this.#copying = null;
@@ -123,6 +128,12 @@ class ControlSocket {
         const event = this.#events.acknowledge(Number(id));
         return answer(response, event ? 200 : 204, event);
       }
+      if (what === 'drain' && ['', 'start'].includes(id)) {
+        const { searchParams: how } = url;
+        if (id === 'start')
+          this.#drain.start({ perS: Number(how.get('rate')), server: how.get('server') ?? '' });
+        return answer(response, 200, this.#drain.view());
+      }
       if (what === 'engines' && id === '') {
         const rows = this.#engines().map((each) => ({ engine: each.id, directory: each.directory }));
         return answer(response, 200, rows);
@@ -136,7 +147,7 @@ class ControlSocket {
     } catch (error) {
       const { message } = /** @type {Error} */ (error);
       if (response.headersSent) response.destroy();
-      else answer(response, 500, { error: message });
+      else answer(response, error instanceof RangeError ? 400 : 500, { error: message });
     }
   }
 

@@ -61,6 +61,10 @@ class GatewayService {
         list: (isOpen) => this.#book()?.page({ limit: MOST_EVENTS, isOpen }) ?? [],
         acknowledge: (id) => this.#book()?.acknowledge(id, 'seganet-gateway') ?? null
       },
+      drain: {
+        start: (how) => this.#hosts().forEach(({ handover }) => handover.start(how)),
+        view: () => this.#left()
+      },
       report: this.#report
     });
     await this.#control.open();
@@ -142,6 +146,18 @@ class GatewayService {
   #book() {
     const nodes = this.#isStarted ? ownNodes(this.#RED) : [];
     return nodes.find(({ type, node }) => type === 'seganet-engine' && node?.events)?.node.events.book;
+  }
+
+  /** @returns {{ devices: number, moved: number, records: number }} of all engines */
+  #left() {
+    const left = { devices: 0, moved: 0, records: 0 };
+    for (const { handover } of this.#hosts()) {
+      const { devices, moved, records } = handover.view();
+      left.devices += devices;
+      left.moved += moved;
+      left.records += records;
+    }
+    return left;
   }
 
   /** @returns {any[]} the hosts of the running engines */

@@ -6,6 +6,7 @@
 #include "binding/device_stream.h"
 #include "binding/engine_wrap.h"
 #include "binding/node/args.h"
+#include "core/protocol/mqtt/encode.h"
 #include "core/record/record.h"
 
 namespace seganet::binding {
@@ -77,7 +78,16 @@ Napi::Value EngineWrap::DismissDevice(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   std::string device;
   if (!ReadDevice(env, info[0], &device)) return env.Undefined();
-  return Napi::Boolean::New(env, handle_->engine.DismissDevice(device));
+  std::optional<std::string> server;
+  if (!info[1].IsUndefined()) {
+    if (!ReadString(env, info[1], "server", &server.emplace())) return env.Undefined();
+    if (server->size() > mqtt::kMostServerReferenceBytes) {
+      Fail(env, "server must have at most " + std::to_string(mqtt::kMostServerReferenceBytes) +
+                    " bytes");
+      return env.Undefined();
+    }
+  }
+  return Napi::Boolean::New(env, handle_->engine.DismissDevice(device, server));
 }
 
 Napi::Value OpenDeviceStream(const Napi::CallbackInfo& info) {

@@ -220,6 +220,7 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::Flush>("flush"),
                       InstanceMethod<&EngineWrap::SaveAll>("saveAll"),
                       InstanceMethod<&EngineWrap::SetDiskCounts>("setDiskCounts"),
+                      InstanceMethod<&EngineWrap::StopAccepting>("stopAccepting"),
                       InstanceMethod<&EngineWrap::StopReading>("stopReading"),
                       InstanceMethod<&EngineWrap::SaveSessions>("saveSessions"),
                       InstanceMethod<&EngineWrap::EndRestore>("endRestore"),
@@ -449,6 +450,8 @@ void EngineWrap::SaveAll(const Napi::CallbackInfo&) { handle_->engine.SaveAll();
 void EngineWrap::SetDiskCounts(const Napi::CallbackInfo& info) {
   handle_->engine.SetDiskCounts(info[0].ToBoolean());
 }
+
+void EngineWrap::StopAccepting(const Napi::CallbackInfo&) { handle_->engine.StopAccepting(); }
 
 void EngineWrap::StopReading(const Napi::CallbackInfo&) { handle_->engine.StopReading(); }
 

@@ -61,6 +61,7 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   Napi::Value RestoreValues(const Napi::CallbackInfo& info);
   void SaveAll(const Napi::CallbackInfo& info);
   void SetDiskCounts(const Napi::CallbackInfo& info);
+  void StopAccepting(const Napi::CallbackInfo& info);
   void StopReading(const Napi::CallbackInfo& info);
   void SaveSessions(const Napi::CallbackInfo& info);
   void EndRestore(const Napi::CallbackInfo& info);

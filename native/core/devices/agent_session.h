@@ -198,6 +198,11 @@ class AgentSession {
   // Appends the protocol's message about the end of the connection, if it has one, to the output.
   virtual void SayGoodbye(AgentEnd end) = 0;
 
+  // Appends the protocol's message that asks the device to connect to another server, if it has
+  // one. The owner closes the connection next. `server`: its address, empty = any; at most
+  // mqtt::kMostServerReferenceBytes.
+  virtual void Redirect(std::string_view server) { (void)server; }
+
   // Publishes the will of the device now, and drops it: the gateway is about to stop.
   virtual void PublishWill() {}
 

@@ -77,6 +77,9 @@ class MqttAgentSession : public AgentSession, private mqtt::Handler {
   void OnTime(int64_t) override {}
   bool ticks() const override { return false; }
   void SayGoodbye(AgentEnd end) override;
+  void Redirect(std::string_view server) override {
+    session_.Disconnect(mqtt::reason::kUseAnotherServer, server);
+  }
   void PublishWill() override;
   mqtt::KeptSession* lasting() override { return session_.lasting(); }
   bool Saved(uint64_t ticket) override {

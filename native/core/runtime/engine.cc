@@ -219,11 +219,11 @@ PushResult Engine::Command(seganet::Command command, int64_t timeout_us) {
   return PushResult::kOk;
 }
 
-bool Engine::DismissDevice(std::string_view device) {
+bool Engine::DismissDevice(std::string_view device, const std::optional<std::string>& server) {
   if (closed_) return false;
   // The device stays with its worker meanwhile.
   const SlotExchange::Hold hold(&exchange_);
-  return workers_[WorkerOf(device)]->DismissDevice(device);
+  return workers_[WorkerOf(device)]->DismissDevice(device, server);
 }
 
 std::vector<AgentInfo> Engine::Agents(const std::string& after, size_t limit) {
@@ -278,10 +278,15 @@ void Engine::Flush(uint32_t stage) {
   for (const auto& worker : workers_) worker->Flush(stage);
 }
 
+void Engine::StopAccepting() {
+  if (closed_) return;
+  for (uint32_t stage : listening_) acceptor_->Unlisten(stage);
+}
+
 void Engine::StopReading() {
   if (closed_) return;
   exchange_.HoldForever();
-  for (uint32_t stage : listening_) acceptor_->Unlisten(stage);
+  StopAccepting();
   for (const auto& worker : workers_) worker->StopReading();
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -106,8 +107,10 @@ class Engine : private ReceiptSink {
   PushResult Command(seganet::Command command, int64_t timeout_us);
   std::vector<CommandResult> TakeCommandResults() { return commands_.Take(); }
 
-  // Ends the connection of a device. Returns false if it has none.
-  bool DismissDevice(std::string_view device);
+  // Ends the connection of a device. With `server`, asks it to connect to another one
+  // (AgentSession::Redirect). Returns false if it has none.
+  bool DismissDevice(std::string_view device,
+                     const std::optional<std::string>& server = std::nullopt);
 
   // The request desk, for connections of a listener with ListenSpec::desk. A connection has a
   // number; the calls with an unknown one have no effect, and return false.
@@ -217,6 +220,10 @@ class Engine : private ReceiptSink {
   void SaveSessions();
   // The MQTT sessions that the store thread saves.
   SessionOutbox& sessions() { return sessions_; }
+
+  // Closes the listeners and half-open connections. The connections of devices stay, and so do CoAP
+  // over UDP and DTLS. A stage listens again after Unlisten and Listen.
+  void StopAccepting();
 
   // Closes the listeners, stops reading devices and publishes their wills; the connections stay
   // open until Close.

@@ -340,12 +340,14 @@ void Worker::StartCommand(Command command) {
   }
 }
 
-bool Worker::DismissDevice(std::string_view id) {
+bool Worker::DismissDevice(std::string_view id, const std::optional<std::string>& server) {
   bool has_connection = false;
   Call([&] {
     const Device* const device = devices_.Find(id);
     has_connection = device != nullptr && device->agent != nullptr;
-    if (has_connection) device->agent->Close(AgentEnd::kDismissed);
+    if (!has_connection) return;
+    if (server) device->agent->session().Redirect(*server);
+    device->agent->Close(AgentEnd::kDismissed);
   });
   return has_connection;
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -117,8 +118,9 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   // Sends a command to a device of this worker. REQUIRES: WorkerShared::commands accepted it
   // (Open).
   void StartCommand(Command command);
-  // Ends the connection of a device. Returns false if it has none.
-  bool DismissDevice(std::string_view id);
+  // Ends the connection of a device. With `server`, asks it to connect to another one
+  // (AgentSession::Redirect). Returns false if it has none.
+  bool DismissDevice(std::string_view id, const std::optional<std::string>& server);
 
   // Returns ListAgents of this worker's devices.
   std::vector<AgentInfo> Agents(const std::string& after, size_t limit);

@@ -61,6 +61,29 @@ TEST_F(EngineLogin, ADeviceWaitsForItsLoginAndGetsTheAssignedId) {
   EXPECT_FALSE(engine_.AnswerLogin(login.id, "proved")) << "answered already";
 }
 
+TEST_F(EngineLogin, ADismissedDeviceIsToldWhereToGoAndNobodyElseIsAccepted) {
+  Start();
+  const uint16_t port = ListenWith({});
+  DeviceClient five(port);
+  ASSERT_TRUE(five.Send(mqtt_test::Connect5({}, 0x02, mqtt_test::Str("five"))));
+  ASSERT_EQ(five.ReceivePacket()[0], '\x20');
+  DeviceClient three(port);
+  ASSERT_TRUE(three.Connect("three"));
+  engine_.StopAccepting();
+  EXPECT_FALSE(DeviceClient(port).open());
+  EXPECT_EQ(engine_.devices(), 2);
+  EXPECT_TRUE(engine_.DismissDevice("five", "gw-b:1883"));
+  EXPECT_EQ(five.ReceivePacket(), (std::string{"\xe0\x0e\x9c\x0c\x1c\0\x09", 7} + "gw-b:1883"));
+  EXPECT_TRUE(five.ClosedByPeer());
+  EXPECT_TRUE(engine_.DismissDevice("three", ""));
+  EXPECT_TRUE(three.ClosedByPeer());
+  EXPECT_FALSE(engine_.DismissDevice("three", ""));
+  EXPECT_TRUE(Until([this] { return engine_.devices() == 0; }));
+  engine_.Unlisten(kSource);
+  DeviceClient again(ListenWith({}));
+  EXPECT_TRUE(again.Connect("three"));
+}
+
 TEST_F(EngineLogin, AProxyNamesTheAddressOfItsDevice) {
   Start();
   ListenSpec spec{.ask_login = true};

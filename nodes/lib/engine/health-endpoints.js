@@ -29,7 +29,11 @@ function addHealthEndpoints(RED, engines) {
   };
   RED.httpAdmin.get(
     '/seganet/healthz',
-    answer(() => liveness(views(), loop.maxMs))
+    answer(
+      () => liveness(views(), loop.maxMs),
+      // A load balancer that gets 404 sends no new connections, and keeps the others (HAProxy: disable-on-404).
+      ({ draining }) => draining === '404' && views().some(({ isDraining }) => isDraining)
+    )
   );
   RED.httpAdmin.get(
     '/seganet/readyz',
@@ -38,8 +42,11 @@ function addHealthEndpoints(RED, engines) {
   return loop;
 }
 
-/** @param {(query: Record<string, unknown>) => Verdict} judge throws RangeError for a wrong query */
-function answer(judge) {
+/**
+ * @param {(query: Record<string, unknown>) => Verdict} judge throws RangeError for a wrong query
+ * @param {(query: Record<string, unknown>) => boolean} [isGone] true: the status is 404
+ */
+function answer(judge, isGone = () => false) {
   return (/** @type {any} */ request, /** @type {any} */ response) => {
     /** @param {number} status @param {object} body */
     const end = (status, body) => {
@@ -48,7 +55,7 @@ function answer(judge) {
     };
     try {
       const verdict = judge(request.query);
-      end(verdict.ok ? 200 : 503, verdict);
+      end(isGone(request.query) ? 404 : verdict.ok ? 200 : 503, verdict);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       end(400, { error: error.message });
@@ -60,7 +67,15 @@ function answer(judge) {
 function healthOf({ host }) {
   if (!host || host.closing) {
     const nothing = { workers: [], uplinkThreads: [], logThread: -1, listeners: [], uplinks: [] };
-    return { ...nothing, isRunning: false, hasPlan: false, stranded: 0, log: null, replicas: null };
+    return {
+      ...nothing,
+      isRunning: false,
+      hasPlan: false,
+      stranded: 0,
+      log: null,
+      replicas: null,
+      isDraining: false
+    };
   }
   const { members, log } = host;
   const links = [...host.uplinks.links.keys()];
@@ -74,6 +89,7 @@ function healthOf({ host }) {
     stranded: members.filter(({ kind, uplink }) => kind === 'uplink' && !uplink).length,
     log: log && { state: log.state.state, trouble: log.trouble() },
     replicas: host.replicas?.state ?? null,
+    isDraining: host.handover.isOn,
     uplinks: links.map(({ state }) => state)
   };
 }

@@ -12,6 +12,7 @@
 const { setTimeout } = require('node:timers/promises');
 const { Planner } = require('./planner');
 const { Complaints } = require('../base/complaints');
+const { Handover } = require('./handover');
 const { Inbox } = require('./inbox');
 const { Pump } = require('./pump');
 const { Registry } = require('./device-registry');
@@ -174,6 +175,7 @@ class EngineHost {
     });
     /** Null unless only the clouds acknowledge. */
     this.replicas = options.replicas ? this.#watchReplicas(options.replicas) : null;
+    this.handover = new Handover(this);
     this.logins = new LoginDispatcher(this.engine, (fn) => this.upkeep.onBell(fn));
     const { valueDirectory = '' } = options;
     const warn = (/** @type {string} */ sentence) => context.warn(sentence);
@@ -263,6 +265,12 @@ class EngineHost {
   /** True when nothing of it runs any more. */
   get isClosed() {
     return this.#closed;
+  }
+
+  /** Accepts no new devices from now on, except over UDP. */
+  stopAccepting() {
+    this.#tls?.hold();
+    this.engine.stopAccepting();
   }
 
   /** @returns {Plan | null} in use */
@@ -378,6 +386,7 @@ class EngineHost {
     this.commands.close();
     this.upkeep.close();
     this.replicas?.close();
+    this.handover.close();
     this.inbox.run();
     if (this.log) this.engine.saveSessions();
     await Promise.all([this.log?.stop(LOG_STOP_MS), stopWithin(this.#values, LOG_STOP_MS)]);

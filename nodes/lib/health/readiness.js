@@ -50,8 +50,9 @@ function listeners(engines) {
   const all = engines.flatMap((engine) => engine.listeners);
   const open = all.filter(Boolean).length;
   const closed = all.length - open;
-  const reason =
-    closed === 0 ? '' : `${closed} of ${all.length} nodes do not accept devices: see their status.`;
+  const isDraining = engines.some((engine) => engine.isDraining);
+  const refusing = closed > 0 && `${closed} of ${all.length} nodes do not accept devices: see their status.`;
+  const reason = isDraining ? 'The gateway hands its devices over to others.' : refusing || '';
   return check(reason, { open, count: all.length });
 }
 

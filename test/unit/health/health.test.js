@@ -71,6 +71,7 @@ describe('readiness', () => {
       'A log cannot be written: disk full.'
     ],
     [[engine({ log: { state: 'opening', trouble: '' } })], 'log', 'A log is being opened.'],
+    [[engine({ isDraining: true })], 'listeners', 'The gateway hands its devices over to others.'],
     [
       [engine({ replicas: 'degraded' }), engine({ replicas: 'waiting' })],
       'replicas',

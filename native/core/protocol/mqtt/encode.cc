@@ -144,9 +144,21 @@ void AppendPingresp(std::string* out) {
   out->append(packet, sizeof(packet));
 }
 
-void AppendDisconnect5(std::string* out, uint8_t code) {
-  const char packet[3] = {FirstByte(PacketType::kDisconnect), 1, static_cast<char>(code)};
-  out->append(packet, sizeof(packet));
+void AppendDisconnect5(std::string* out, uint8_t code, std::string_view server_reference) {
+  SEGANET_REQUIRE(server_reference.size() <= kMostServerReferenceBytes);
+  out->push_back(FirstByte(PacketType::kDisconnect));
+  if (server_reference.empty()) {
+    out->push_back(1);
+    out->push_back(static_cast<char>(code));
+    return;
+  }
+  const size_t properties = 3 + server_reference.size();
+  out->push_back(static_cast<char>(2 + properties));
+  out->push_back(static_cast<char>(code));
+  out->push_back(static_cast<char>(properties));
+  out->push_back(static_cast<char>(Property::kServerReference));
+  AppendU16(out, server_reference.size());
+  out->append(server_reference);
 }
 
 size_t PublishBytes(uint8_t level, const OutgoingPublish& publish) {

@@ -39,8 +39,10 @@ void AppendSuback(std::string* out, uint8_t level, uint16_t packet_id, std::stri
 // 3.x ignores the codes.
 void AppendUnsuback(std::string* out, uint8_t level, uint16_t packet_id, std::string_view codes);
 void AppendPingresp(std::string* out);
-// 5. A server of 3.x sends no DISCONNECT.
-void AppendDisconnect5(std::string* out, uint8_t code);
+// 5. A server of 3.x sends no DISCONNECT. server_reference: of another server, at most
+// kMostServerReferenceBytes; empty = none.
+void AppendDisconnect5(std::string* out, uint8_t code, std::string_view server_reference = {});
+inline constexpr size_t kMostServerReferenceBytes = 120;  // the lengths below take one byte each
 
 // A PUBLISH to a device.
 struct OutgoingPublish {

@@ -35,6 +35,7 @@ inline constexpr uint8_t kRateTooHigh = 0x96;
 inline constexpr uint8_t kQuotaExceeded = 0x97;
 inline constexpr uint8_t kAdministrative = 0x98;
 inline constexpr uint8_t kPayloadFormatInvalid = 0x99;
+inline constexpr uint8_t kUseAnotherServer = 0x9C;
 inline constexpr uint8_t kSharedNotSupported = 0x9E;
 
 }  // namespace seganet::mqtt::reason

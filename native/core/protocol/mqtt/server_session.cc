@@ -36,16 +36,18 @@ CloseReason ServerSession::Feed(std::span<const uint8_t> bytes) {
   return close_reason_;
 }
 
-void ServerSession::Close(const Fault& fault) {
+void ServerSession::Close(const Fault& fault, std::string_view server_reference) {
   if (close_reason_ != CloseReason::kNone) return;
   close_reason_ = fault.reason;
   // 5: [MQTT-3.14.0-1] Not before the CONNACK. In 3.x a server sends no DISCONNECT.
   if (connected_ && five() && fault.code != reason::kSuccess) {
-    AppendDisconnect5(&output_, fault.code);
+    AppendDisconnect5(&output_, fault.code, server_reference);
   }
 }
 
-void ServerSession::Disconnect(uint8_t code) { Close({CloseReason::kDisconnected, code}); }
+void ServerSession::Disconnect(uint8_t code, std::string_view server_reference) {
+  Close({CloseReason::kDisconnected, code}, server_reference);
+}
 
 void ServerSession::SetAssignedId(std::string id) {
   SEGANET_REQUIRE(!connected_ && partial_.empty() && close_reason_ == CloseReason::kNone);

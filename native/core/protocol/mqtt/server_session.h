@@ -242,9 +242,10 @@ class ServerSession {
   bool is_saved() const { return state_.saved_end_ms != KeptSession::kUnsaved; }
 
   // Closes the session from this side. 5: sends DISCONNECT with `code` (0x8B, 0x8D, 0x8E, 0x96,
-  // 0x97, 0x98) if the device is connected. 3.x: sends nothing. Feed() then returns kDisconnected.
-  // The will remains. No effect when the session is already closed.
-  void Disconnect(uint8_t code);
+  // 0x97, 0x98, 0x9C) if the device is connected. 3.x: sends nothing. Feed() then returns
+  // kDisconnected. The will remains. No effect when the session is already closed.
+  // server_reference: with 0x9C, see AppendDisconnect5.
+  void Disconnect(uint8_t code, std::string_view server_reference = {});
 
   // Closes the session and returns the state that outlives the connection, null when there is none.
   // Call it at the end of each connection. It adds the QoS 2 packets to *late whose record is not
@@ -303,7 +304,7 @@ class ServerSession {
   Frame FrameOf(std::span<const uint8_t> bytes) const;
   Fault FinishPartial(std::span<const uint8_t>* bytes);
   void Buffer(std::span<const uint8_t> bytes, size_t total);
-  void Close(const Fault& fault);
+  void Close(const Fault& fault, std::string_view server_reference = {});
 
   Fault OnPacket(const FixedHeader& header, std::span<const uint8_t> body);
   Fault OnConnectPacket(const FixedHeader& header, std::span<const uint8_t> body);
