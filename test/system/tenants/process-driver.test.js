@@ -96,6 +96,7 @@ describe('a process', () => {
     const deaf = checkTenant({
       ...spec,
       image: undefined,
+      template: undefined,
       command: ['sh', '-c', `trap '' TERM; ${process.execPath} ${PROGRAM}; while :; do sleep 1; done`]
     });
     await driver.create(deaf);
@@ -108,7 +109,12 @@ describe('a process', () => {
   });
 
   test('a program that does not exist fails the start, or ends at once with the reason in its output', async () => {
-    const missing = checkTenant({ ...spec, image: undefined, command: ['/does/not/exist'] });
+    const missing = checkTenant({
+      ...spec,
+      image: undefined,
+      template: undefined,
+      command: ['/does/not/exist']
+    });
     await driver.create(missing);
     const reason = await driver.start(missing).then(
       async () => {
@@ -121,7 +127,7 @@ describe('a process', () => {
   });
 
   test('cannot take more memory than it may', async () => {
-    const small = checkTenant({ ...spec, image: undefined, limits: { memoryMiB: 128 } });
+    const small = checkTenant({ ...spec, image: undefined, template: undefined, limits: { memoryMiB: 128 } });
     await driver.create(small);
     await driver.start(small);
     const host = await driver.address(small);
@@ -137,7 +143,13 @@ describe('a process', () => {
     const source = path.join(__dirname, '../../fixtures/tenants/first-thread-ends.c');
     execFileSync('cc', ['-pthread', '-o', program, source]);
     const limits = { memoryMiB: 128 };
-    const headless = checkTenant({ ...spec, image: undefined, command: [program, '50'], limits });
+    const headless = checkTenant({
+      ...spec,
+      image: undefined,
+      template: undefined,
+      command: [program, '50'],
+      limits
+    });
     await driver.create(headless);
     await driver.start(headless);
     await eventually(async () => (await driver.logs(headless, 5)).includes('holds'));
