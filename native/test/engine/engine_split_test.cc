@@ -164,6 +164,8 @@ TEST_F(EngineSplit, WorkersShareARate) {
   constexpr uint32_t kRate = 200;
   Start(Received(), PlanOf({0}, kRate));
   const uint16_t port = Listen();
+  // Before the first device may send.
+  const int64_t from_us = MonotonicUs();
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([port, i] {
@@ -175,7 +177,6 @@ TEST_F(EngineSplit, WorkersShareARate) {
       }
     });
   }
-  const int64_t from_us = MonotonicUs();
   for (std::thread& thread : threads) thread.join();
   const int64_t took_us = MonotonicUs() - from_us;
   const size_t taken = Take(0).size();
