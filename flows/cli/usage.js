@@ -26,9 +26,9 @@ const OPTIONS = {
   'unit-dir': `  --unit-dir DIR     folder for the unit; default ${DEFAULT_UNITS}`,
   open: `  --open             events: only those that last`,
   acknowledge: `  --acknowledge ID   events: acknowledge this event`,
-  rate: `  --rate N           drain: devices a second that leave; default ${DRAIN_RATE.initial}`,
-  to: `  --to SERVER        drain: address of another gateway, such as gw-b.example:1883, which MQTT 5 devices are told`,
-  wait: `  --wait S           drain: longest time until nothing is left; default ${DRAIN_WAIT.initial}`,
+  rate: `  --rate N           drain: devices to disconnect per second; default ${DRAIN_RATE.initial}`,
+  to: `  --to SERVER        drain: tell MQTT 5 devices to connect to this gateway instead, such as gw-b.example:1883`,
+  wait: `  --wait S           drain: seconds to wait until the gateway is empty; default ${DRAIN_WAIT.initial}`,
   json: `  --json             print one JSON object`
 };
 
@@ -62,10 +62,10 @@ Run it as the gateway's user or as root.`,
   },
   drain: {
     says: 'hands the devices of the running gateway over to others before planned work',
-    more: `Listeners close, except those of CoAP over UDP and DTLS and of HTTP, and devices are disconnected at the given rate, so that
-they come back elsewhere: behind a load balancer at another gateway. MQTT 5 devices get the reason 0x9C, "use another
-server". The records that are here go to the cloud as always. Exit code 0: no device and no record is left, and the
-gateway can be stopped. 1: not within the time. The gateway accepts devices again after a start or a full deploy.`,
+    more: `Closes the listeners, except HTTP and CoAP over UDP and DTLS, and disconnects devices at the given rate, so that they
+reconnect to another gateway behind the load balancer. MQTT 5 devices get the reason 0x9C (use another server). Records
+that are already here still go to the cloud. Exit code 0: no devices and no records are left, so the gateway can be
+stopped. 1: some are left when the wait ends. A restart or a full deploy accepts devices again.`,
     options: ['home', 'rate', 'to', 'wait', 'json']
   },
   backup: {

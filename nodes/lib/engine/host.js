@@ -341,7 +341,6 @@ class EngineHost {
    * @returns {string} why devices wait for acknowledgements although there is memory, '' = they do not wait
    */
   waitsFor(stats) {
-    this.replicas?.tick();
     if (this.replicas?.state === 'waiting') return 'the cloud is missing';
     const trouble = this.log?.trouble() ?? '';
     const isServed = this.members.every(({ kind, uplink }) => kind !== 'uplink' || uplink);

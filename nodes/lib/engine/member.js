@@ -182,11 +182,11 @@ class Member {
   }
 
   /**
-   * Opens the device listener, if this node has one and may accept records. A failure is reported once, and each tick
-   * tries again.
+   * Opens the device listener, if this node has one and may accept records, and the gateway is not handing its devices
+   * over. A failure is reported once, and each tick tries again.
    */
   listen() {
-    if (!this.route?.shut) this.#listening?.start();
+    if (!this.route?.shut && !this.host.handover.isOn) this.#listening?.start();
   }
 
   /** Call it before a plan in which this node must not accept records. */

@@ -1,6 +1,6 @@
 'use strict';
-// Connections from the proxies of listeners that begin without a PROXY header: they are closed, and nothing else shows
-// it, because no device is known yet.
+// Warns of connections from a listed proxy that were closed because they had no PROXY header. No device is known yet,
+// so nothing else would show it.
 
 const { Complaints } = require('../base/complaints');
 
@@ -22,7 +22,7 @@ class ProxyWatch {
   tick({ protocolErrors = {} }, members) {
     const byTls = members.map(({ tlsState }) => tlsState?.refused['no PROXY header'] ?? 0);
     const closed = byTls.reduce((sum, count) => sum + count, protocolErrors.noProxyHeader ?? 0);
-    // A deploy begins the figures of a listener anew.
+    // After a deploy, the counts of a listener start at zero again.
     if (closed > this.#before)
       this.#complaints.tell(
         'proxy',
