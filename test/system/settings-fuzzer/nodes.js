@@ -10,6 +10,7 @@ const WebSocket = require('ws');
 const { Child } = require('../../../bench/harness/child');
 const { root } = require('../../../bench/harness/gateway');
 const { eventually } = require('../../../bench/harness/net');
+const { shortReasons } = require('../../../nodes/lib/base/texts/short-reasons');
 const { faultsOf } = require('./judge');
 const { brief, oddValue, oddVariable, pick } = require('./values');
 
@@ -23,6 +24,8 @@ const SILENT = ['seganet-stats'];
 /** External conditions: shown on the canvas and by the launcher, not by a line of the node. */
 const OUTSIDE =
   /^(?:[\d–, ]+: )?(disconnected|reconnecting|connecting|refused|waiting|bluetooth|no adapter|\d+ of \d+ fail)/i;
+/** The launcher's lines about them: "uplink: disconnected: Nothing listens at …". */
+const LAUNCHER_LINE = /^[\w ]+: (?:disconnected|refused|stalled): ./m;
 /** Their messages are not records. */
 const NO_RECORDS = [
   'seganet-stats',
@@ -223,7 +226,7 @@ class Bench {
     if (problem) return [`${tell(node)} prints a line of ${problem.length} characters`];
     if (fill === 'red' && lines.length === 0 && !OUTSIDE.test(text)) {
       const isOther = OF_ANOTHER.test(text) && node.of && output.includes(`:${nameOf(node.of)}]`);
-      if (!isOther) return [`${tell(node)} is red (${text}) and the log gives no reason`];
+      if (!isOther && !(await this.#isExternal(text))) return [`${tell(node)} is red (${text}) and the log gives no reason`];
     }
     const [, port] = /^(\d+) ·/.exec(text) ?? [];
     const transport =
@@ -234,6 +237,16 @@ class Bench {
     if (isTcp && !(await accepts(Number(port), node.host)))
       return [`${tell(node)} is green, and port ${port} is closed`];
     return [];
+  }
+
+  /** @param {string} text @returns {Promise<boolean>} true = the short form of a reason that the launcher prints in full */
+  async #isExternal(text) {
+    if (!shortReasons().includes(text.split(' · ')[0])) return false;
+    const isPrinted = () => LAUNCHER_LINE.test(this.child?.output ?? '');
+    return eventually(isPrinted, { timeoutMs: 5000 }).then(
+      () => true,
+      () => false
+    );
   }
 
   /** A record of a device must always be acknowledged: flows run, and the engine of the base lives. */

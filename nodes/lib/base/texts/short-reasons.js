@@ -81,4 +81,7 @@ function shortReason(code) {
   );
 }
 
-module.exports = { shortReason };
+/** @returns {string[]} all words that shortReason can answer with */
+const shortReasons = () => [...Object.values(WORDS), ...KINDS.map(([, words]) => words)];
+
+module.exports = { shortReason, shortReasons };
