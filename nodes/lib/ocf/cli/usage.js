@@ -7,7 +7,7 @@ const path = require('node:path');
 const { readCommandLine, usageOf } = require('../../base/cli/command-line');
 const { page } = require('../../base/texts/page');
 const { MOST_MINUTES } = require('../cloud/access-codes');
-const { isPostgresUrl } = require('../store/postgres-url');
+const { isPostgresUrl } = require('../../postgres/url');
 const { MOST_DAYS } = require('../cloud/user-tokens');
 
 const EXIT = { OK: 0, NO: 1, USAGE: 2, CANNOT: 3 };

@@ -5,7 +5,7 @@ const { LIMITS: BODY } = require('./cbor-bounds');
 const { FORMAT, OPTION } = require('./coap');
 const { DEFAULTS, LIMITS } = require('./options');
 const { forwardOptions } = require('./route-options');
-const { isPostgresUrl, parsePostgresUrl } = require('../store/postgres-url');
+const { isPostgresUrl, parsePostgresUrl } = require('../../postgres/url');
 
 /**
  * Returns what a listener of the engine must do for the cloud: pass it these requests, with these critical options,

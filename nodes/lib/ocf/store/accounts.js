@@ -8,12 +8,9 @@ const { keepProviderToken } = require('./provider-tokens');
 /**
  * What an operation may do in its transaction. The statements use the part of SQL that SQLite and PostgreSQL share, and
  * parameters $1, $2, ….
- * @typedef {object} Transaction
- * @property {(sql: string, ...values: Value[]) => Promise<Record<string, any> | undefined>} get the first row
- * @property {(sql: string, ...values: Value[]) => Promise<Record<string, any>[]>} all
- * @property {(sql: string, ...values: Value[]) => Promise<number>} run returns the number of changed rows
+ * @typedef {import('../../postgres/connection').Transaction} Transaction
  */
-/** @typedef {string | number | Uint8Array | null} Value */
+/** @typedef {import('../../postgres/connection').Value} Value */
 /** @typedef {{ access: Uint8Array, refresh: Uint8Array, expires: number }} Hashes of a pair of tokens, and the end of the first */
 
 /** Used refresh tokens that are remembered for each device, to detect that one is presented again. */

@@ -1,7 +1,7 @@
 'use strict';
 
 const { PostgresStore } = require('./postgres-store');
-const { isPostgresUrl, parsePostgresUrl } = require('./postgres-url');
+const { isPostgresUrl, parsePostgresUrl } = require('../../postgres/url');
 const { SqliteStore } = require('./sqlite-store');
 const { StoreThread } = require('./store-thread');
 

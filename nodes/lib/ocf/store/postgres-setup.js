@@ -3,12 +3,21 @@
 
 const { VERSIONS } = require('./schema');
 
-/** @typedef {InstanceType<typeof import('./postgres-connection').PostgresConnection>} PostgresConnection */
+/** @typedef {InstanceType<typeof import('../../postgres/connection').PostgresConnection>} PostgresConnection */
 
 /** The number of the advisory lock that a writing transaction holds: "SGO1". */
 const LOCK = 0x53474f31;
 const BEGIN = `BEGIN; SELECT pg_advisory_xact_lock(${LOCK})`;
 const DAY_MS = 86400000;
+
+/**
+ * Settings of a session. A gateway that hangs must not hold the lock of writes; an acknowledged write must be on the
+ * server's disk; and joins keep the order in which they are written, as CROSS JOIN keeps it in SQLite.
+ */
+const SESSION = `SET search_path = seganet_ocf; SET statement_timeout = '10s'; SET lock_timeout = '10s';
+SET idle_in_transaction_session_timeout = '10s'; SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5;
+SET tcp_keepalives_count = 3; SET join_collapse_limit = 1; SET jit = off; SET enable_seqscan = off;
+SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
 /** One row for each store that is or was open: its last transaction. */
 const WRITERS =
@@ -67,4 +76,4 @@ async function create(db, creates, shown) {
   );
 }
 
-module.exports = { BEGIN, setUp };
+module.exports = { BEGIN, SESSION, setUp };

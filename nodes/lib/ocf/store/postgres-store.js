@@ -17,10 +17,10 @@ const { randomUUID } = require('node:crypto');
 const { CallFigures } = require('./call-figures');
 const { GroupCommit, closed } = require('./group-commit');
 const { CHANGES, READS, WRITES } = require('./operations');
-const { loadPg, newClient } = require('./postgres-client');
-const { PostgresConnection, isLoss } = require('./postgres-connection');
-const { BEGIN, setUp } = require('./postgres-setup');
-const { parsePostgresUrl } = require('./postgres-url');
+const { loadPg, newClient } = require('../../postgres/client');
+const { PostgresConnection, isLoss } = require('../../postgres/connection');
+const { BEGIN, SESSION, setUp } = require('./postgres-setup');
+const { parsePostgresUrl } = require('../../postgres/url');
 
 /** @typedef {import('./operations').Store} Store */
 /** @typedef {import('./group-commit').Job} Job */
@@ -63,7 +63,7 @@ class PostgresStore {
   /**
    * Use open().
    * @param {any} pg the client's module
-   * @param {import('./postgres-url').Address} address
+   * @param {import('../../postgres/url').Address} address
    * @param {{ password: string, creates: boolean, report: (sentence: string) => void }} options
    */
   constructor(pg, address, { password, creates, report }) {
@@ -71,6 +71,7 @@ class PostgresStore {
     this.#shown = address.shown;
     const parts = {
       newClient: () => newClient(pg, address, password),
+      session: SESSION,
       onUp: () => this.#isUp(),
       onDown: (/** @type {Error} */ error) => this.#isDown(error)
     };

@@ -4,7 +4,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { tlsOf } = require('./postgres-url');
+const { tlsOf } = require('./url');
 
 const PACKAGE = 'pg';
 const VERSION = '8.23.1';
@@ -38,7 +38,7 @@ function loadPg(load = () => require(PACKAGE)) {
 
 /**
  * Returns the password of PGPASSWORD, or of a line host:port:database:user:password in PGPASSFILE, else ~/.pgpass.
- * @param {import('./postgres-url').Address} address
+ * @param {import('./url').Address} address
  * @param {NodeJS.ProcessEnv} [env]
  * @returns {string} '' = none
  */
@@ -67,7 +67,7 @@ function passwordOf({ host, port, database, user }, env = process.env) {
 
 /**
  * @param {any} pg the module
- * @param {import('./postgres-url').Address} address
+ * @param {import('./url').Address} address
  * @param {string} password '' = of PGPASSWORD or PGPASSFILE
  * @returns {any} a client that is not connected yet
  */

@@ -2,7 +2,7 @@
 // The address of a PostgreSQL store, such as postgres://user@host:5432/database?sslmode=verify-full.
 
 const fs = require('node:fs');
-const { isLoopback } = require('../../base/loopback');
+const { isLoopback } = require('../base/loopback');
 
 const DEFAULT_PORT = 5432;
 const PARAMETERS = new Set(['host', 'user', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey']);

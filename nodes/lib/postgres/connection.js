@@ -1,8 +1,15 @@
 'use strict';
 
-const { Backoff } = require('../../base/backoff');
+const { Backoff } = require('../base/backoff');
 
-/** @typedef {import('./accounts').Transaction} Transaction */
+/** @typedef {string | number | Uint8Array | null} Value */
+/**
+ * Runs statements with parameters $1, $2, ….
+ * @typedef {object} Transaction
+ * @property {(sql: string, ...values: Value[]) => Promise<Record<string, any> | undefined>} get the first row
+ * @property {(sql: string, ...values: Value[]) => Promise<Record<string, any>[]>} all
+ * @property {(sql: string, ...values: Value[]) => Promise<number>} run returns the number of changed rows
+ */
 
 const [LEAST_BACKOFF_MS, MOST_BACKOFF_MS] = [100, 3000];
 /**
@@ -11,15 +18,6 @@ const [LEAST_BACKOFF_MS, MOST_BACKOFF_MS] = [100, 3000];
  * internal errors (XX).
  */
 const LOSSES = /^(08...|25006|25P03|25P04|57P0\d|XX\d{3})$/;
-
-/**
- * Settings of a session. A gateway that hangs must not hold the lock of writes; an acknowledged write must be on the
- * server's disk; and joins keep the order in which they are written, as CROSS JOIN keeps it in SQLite.
- */
-const SESSION = `SET search_path = seganet_ocf; SET statement_timeout = '10s'; SET lock_timeout = '10s';
-SET idle_in_transaction_session_timeout = '10s'; SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5;
-SET tcp_keepalives_count = 3; SET join_collapse_limit = 1; SET jit = off; SET enable_seqscan = off;
-SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 
 /** True if the connection failed, and not a statement or an operation. @param {any} error */
 function isLoss(error) {
@@ -47,6 +45,7 @@ class PostgresConnection {
   /**
    * @param {object} parts
    * @param {() => any} parts.newClient
+   * @param {string} parts.session statements that begin each session
    * @param {(connection: PostgresConnection) => Promise<void>} [parts.prepare] runs before the connection counts as up
    * @param {() => void} parts.onUp
    * @param {(error: Error) => void} parts.onDown
@@ -59,7 +58,7 @@ class PostgresConnection {
 
   /** @throws {Error} if the server cannot be reached or refuses; start() may be called again */
   async start() {
-    const { newClient, prepare, onUp, onNotice } = this.#parts;
+    const { newClient, session, prepare, onUp, onNotice } = this.#parts;
     const client = newClient();
     this.#opening = client;
     client.on('error', (/** @type {Error} */ error) => this.#lost(client, error));
@@ -68,7 +67,7 @@ class PostgresConnection {
     try {
       await client.connect();
       this.#client = client;
-      await this.exec(SESSION);
+      await this.exec(session);
       await prepare?.(this);
     } catch (error) {
       destroy(client);
@@ -125,7 +124,7 @@ class PostgresConnection {
     if (this.#client) this.#lost(this.#client, error);
   }
 
-  /** @param {string} text @param {import('./accounts').Value[]} values */
+  /** @param {string} text @param {Value[]} values */
   #query(text, values) {
     let name = this.#names.get(text);
     if (name === undefined) this.#names.set(text, (name = `s${this.#names.size}`));

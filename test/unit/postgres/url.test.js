@@ -8,8 +8,8 @@ const tls = require('node:tls');
 const { once } = require('node:events');
 const { generate } = require('selfsigned');
 const { seeded } = require('../../fixtures/random');
-const { isPostgresUrl, parsePostgresUrl, tlsOf } = require('../../../nodes/lib/ocf/store/postgres-url');
-const { loadPg, passwordOf } = require('../../../nodes/lib/ocf/store/postgres-client');
+const { isPostgresUrl, parsePostgresUrl, tlsOf } = require('../../../nodes/lib/postgres/url');
+const { loadPg, passwordOf } = require('../../../nodes/lib/postgres/client');
 
 test('an address names a host, a user and a database', () => {
   expect(parsePostgresUrl('postgres://ann@db.example/accounts')).toMatchObject({

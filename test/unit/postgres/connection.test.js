@@ -2,7 +2,7 @@
 // Which errors end a connection to PostgreSQL, with a client in place of pg.
 
 const { EventEmitter } = require('node:events');
-const { PostgresConnection, isLoss } = require('../../../nodes/lib/ocf/store/postgres-connection');
+const { PostgresConnection, isLoss } = require('../../../nodes/lib/postgres/connection');
 
 /** @type {PostgresConnection | undefined} */
 let connection;
@@ -20,7 +20,12 @@ async function failing(properties) {
       return { rows: [], command: 'SELECT' };
     }
   });
-  connection = new PostgresConnection({ newClient: () => client, onUp: () => {}, onDown: () => {} });
+  connection = new PostgresConnection({
+    newClient: () => client,
+    session: 'SELECT 1',
+    onUp: () => {},
+    onDown: () => {}
+  });
   await connection.start();
   hasStarted = true;
   const error = await connection.get('SELECT 1').catch((caught) => caught);
