@@ -32,7 +32,7 @@ module.exports = function (RED) {
     this.host = null;
     const { values, problems, shown: why } = readSettings(config, schema);
     if (problems.length > 0) return fail(this, why, problems.join(' '));
-    const { gatewayId, fastPath, maxPacketKiB, logDir, logMiB, logClassMiB, ...rest } = values;
+    const { gatewayId, fastPath, maxPacketKiB, logDir, logUrl, logMiB, logClassMiB, ...rest } = values;
     const { ttl: ttlS, classRate: ratePerS, classQueue: queueRecords, ...others } = rest;
     const { values: keeps, valuesMiB, valuesNotKept, replicasMissing, replicaTimeoutS, ...engine } = others;
     const { acknowledge, whenFull } = values;
@@ -46,12 +46,26 @@ module.exports = function (RED) {
     }
     const status = new Status(this);
     this.on('close', () => status.close());
-    const log = { directory, limitMiB: logMiB, classLimitMiB: logClassMiB, whenFull };
+    if (logUrl && acknowledge === 'received') {
+      const remedy = 'Choose replicated, stored or safe, or leave the address of the database blank.';
+      return fail(
+        this,
+        'wrong setting',
+        `A gateway that acknowledges at once has no log to share. ${remedy}`
+      );
+    }
+    if (logUrl) capabilities.use('pair');
+    const gateway = gatewayId || process.env.SEGANET_GATEWAY_ID || os.hostname();
+    const shared = { url: logUrl, name: `${gateway}/${this.id}`, place: os.hostname() };
+    const log = {
+      ...{ directory, limitMiB: logMiB, classLimitMiB: logClassMiB, whenFull },
+      ...(logUrl && shared)
+    };
     try {
       this.host = new EngineHost(
         {
           id: this.id,
-          gatewayId: gatewayId || process.env.SEGANET_GATEWAY_ID || os.hostname(),
+          gatewayId: gateway,
           fastPath,
           engine: {
             ...engine,

@@ -10,6 +10,7 @@ const CAPABILITIES = {
   kafka: () => require('./kafka/capability'),
   ocf: () => require('./ocf/capability'),
   overlay: () => require('./overlay/capability'),
+  pair: () => require('./pair/capability'),
   series: () => require('./series/capability'),
   tenants: () => require('./tenants/capability')
 };

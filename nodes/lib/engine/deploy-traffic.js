@@ -37,8 +37,10 @@ class DeployTraffic {
    */
   prepare() {
     for (const member of this.#host.members) member.renew();
+    const { log } = this.#host;
     const parting = this.part();
-    const restoring = this.#restore();
+    const owning = log?.owning ?? null;
+    const restoring = owning ? owning.then(() => this.#restore()) : this.#restore();
     return parting && restoring ? Promise.all([parting, restoring]) : (parting ?? restoring);
   }
 

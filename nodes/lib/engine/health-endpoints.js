@@ -74,6 +74,7 @@ function healthOf({ host }) {
       stranded: 0,
       log: null,
       replicas: null,
+      isStandby: false,
       isDraining: false
     };
   }
@@ -88,6 +89,7 @@ function healthOf({ host }) {
     listeners: members.flatMap(({ accepts }) => accepts ?? []),
     stranded: members.filter(({ kind, uplink }) => kind === 'uplink' && !uplink).length,
     log: log && { state: log.state.state, trouble: log.trouble() },
+    isStandby: log?.isStandby ?? false,
     replicas: host.replicas?.state ?? null,
     isDraining: host.handover.isOn,
     uplinks: links.map(({ state }) => state)

@@ -113,7 +113,6 @@ class EngineHost {
     /** True if the engine keeps the last value of each topic. */
     this.keepsValues = (options.engine.valuesMiB ?? 0) > 0;
     this.log = options.log && new LogLink(options.log, context);
-    this.log?.start(this.engine.token);
     this.#members = new Map();
     this.#stages = new Map();
     this.uplinks = new Uplinks();
@@ -175,6 +174,10 @@ class EngineHost {
     });
     /** Null unless only the clouds acknowledge. */
     this.replicas = options.replicas ? this.#watchReplicas(options.replicas) : null;
+    if (this.log) {
+      this.log.onCounts = (counts) => this.replicas?.setLogCounts(counts);
+      this.log.start(this.engine.token);
+    }
     this.handover = new Handover(this);
     this.logins = new LoginDispatcher(this.engine, (fn) => this.upkeep.onBell(fn));
     const { valueDirectory = '' } = options;
@@ -203,11 +206,11 @@ class EngineHost {
       changed: (state, before, reason) => {
         if (state === 'degraded') {
           warn(
-            `Records are acknowledged from the disk of this machine alone, because ${reason}. They are lost if the machine is lost before ` +
+            `Records are acknowledged from one disk alone, because ${reason}. They are lost if its machine is lost before ` +
               'the cloud has them.'
           );
         } else if (before === 'degraded') {
-          info('Records are acknowledged only when the cloud has them, again.');
+          info('Records are acknowledged only when two machines or the cloud have them, again.');
         }
         // The statuses show it, also while no record comes.
         this.upkeep.ring();
@@ -217,6 +220,7 @@ class EngineHost {
 
   /** @returns {string} which cloud cannot acknowledge records now, '' = all can */
   #missingCloud() {
+    if (this.log?.isStandby) return 'another gateway has the log';
     if (this.members.some(({ kind, uplink }) => kind === 'uplink' && !uplink)) {
       return 'an uplink node has no usable broker';
     }
@@ -341,7 +345,9 @@ class EngineHost {
    * @returns {string} why devices wait for acknowledgements although there is memory, '' = they do not wait
    */
   waitsFor(stats) {
-    if (this.replicas?.state === 'waiting') return 'the cloud is missing';
+    if (this.replicas?.state === 'waiting') {
+      return this.log?.isShared ? 'standby and cloud are missing' : 'the cloud is missing';
+    }
     const trouble = this.log?.trouble() ?? '';
     const isServed = this.members.every(({ kind, uplink }) => kind !== 'uplink' || uplink);
     const { allConnected, tenants } = this.uplinks;

@@ -37,6 +37,8 @@ class LogLink {
    * @param {() => number} [now] ms
    */
   constructor(options, voice, now = () => performance.now()) {
+    /** Called when it changes whether commits are on two machines. @type {(counts: boolean) => void} */
+    this.onCounts = () => {};
     this.#options = options;
     this.#voice = voice;
     this.#now = now;
@@ -56,12 +58,16 @@ class LogLink {
    */
   start(token) {
     try {
-      const thread = new (parts.store().StoreThread)(this.#options);
+      const thread = new (parts.store(this.isShared).StoreThread)(this.#options);
       this.#thread = thread;
       this.#reportedAt = this.#now();
       // After stop(), the last reason for an error is more useful than the state 'stopped'.
       thread.on('state', (state) => this.#thread && this.#follow(state));
       thread.on('problem', (problem) => this.#problem(problem));
+      thread.on('counts', (counts) => this.onCounts(counts));
+      thread.on('lost', (reason) =>
+        this.#voice.error(`${reason} This process ends, and is the standby after its next start.`)
+      );
       thread.attach(token);
     } catch (error) {
       const reason = `The log did not start: ${error instanceof Error ? error.message : error}`;
@@ -76,6 +82,21 @@ class LogLink {
   expect(names) {
     this.#names = new Set(names);
     this.#lookAt = this.#now() + LOOK_AFTER_MS;
+  }
+
+  /** True if two gateways have one log, in a database. */
+  get isShared() {
+    return Boolean(this.#options.url);
+  }
+
+  /** True while another gateway has the log, or this one does not know yet. */
+  get isStandby() {
+    return Boolean(this.#thread?.owning);
+  }
+
+  /** @returns {Promise<void> | null} resolves when this gateway has the log; null = it has, or nobody shares it */
+  get owning() {
+    return this.#thread?.owning ?? null;
   }
 
   /** @returns {number} ms since the thread reported, which it does at least each nine seconds; -1 = none runs */
@@ -164,6 +185,7 @@ class LogLink {
   trouble() {
     const { state, code = '' } = this.state;
     if (state === 'full') return this.#options.whenFull === 'drop' ? '' : 'log full';
+    if (code === 'DATABASE') return 'database failing';
     if (state === 'refused') return /BUSY|LOCK|IN_USE/i.test(code) ? 'log in use' : 'log refused';
     if (state !== 'failing') return '';
     if (/ENOSPC|EDQUOT|FULL/i.test(code)) return 'disk full';
@@ -194,7 +216,11 @@ class LogLink {
     const changed = name !== this.state.state || code !== this.state.code;
     this.state = state;
     if (!changed) return;
-    const { directory } = this.#options;
+    const { directory, place } = this.#options;
+    if (name === 'standby') {
+      const owner = state.pair?.owner || 'Another gateway';
+      this.#voice.info(`${owner} has the log. This gateway${place ? ` (${place})` : ''} is its standby.`);
+    }
     const troubled = name === 'refused' || name === 'failing' || name === 'full';
     if (troubled) {
       const full = name === 'full';

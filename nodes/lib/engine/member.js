@@ -219,6 +219,7 @@ class Member {
    * @param {Rates} rates
    */
   tick(stats, rates) {
+    if (this.host.log?.isStandby) return this.status.set({ fill: 'grey', shape: 'ring', text: 'standby' });
     if (this.route?.shut) return this.status.red(this.route.shut.shown);
     if (this.#listening?.refused) return this.listen();
     if (this.host.inbox.waits(this.stage))

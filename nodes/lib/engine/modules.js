@@ -101,9 +101,21 @@ const { threadsOf } = require('./additions');
  * @property {number} limitMiB
  * @property {number[]} classLimitMiB index = class
  * @property {'slow' | 'drop'} whenFull
+ * @property {string} [url] of a database that two gateways share; '' = the log is a file
+ * @property {string} [name] of the log there
+ * @property {string} [place] name of this machine, for messages
+ *
+ * @typedef {object} PairView which part a gateway has in its pair
+ * @property {'opening' | 'standby' | 'active'} role
+ * @property {string} owner machine that has the log
+ * @property {number} epoch
+ * @property {boolean} isReplicated commits are on two machines
+ * @property {string} reason why they are not
  *
  * @typedef {object} StoreThread the worker thread with the database of one engine's log
- * @property {(event: 'state' | 'problem', listener: (event: any) => void) => unknown} on
+ * @property {(event: 'state' | 'problem' | 'counts' | 'lost', listener: (event: any) => void) => unknown} on counts:
+ *   whether commits are on two machines; lost: another gateway has the log, this process ends
+ * @property {Promise<void> | null} [owning] resolves when this gateway has a log that it shares; null = it has
  * @property {(token: number) => unknown} attach
  * @property {Promise<void> | null} [restoring] resolves when the MQTT sessions of an earlier run are restored; null =
  *   they are
@@ -121,7 +133,8 @@ const { threadsOf } = require('./additions');
  *   node; classes: records by class
  *
  * @typedef {object} StoreState
- * @property {'opening' | 'ready' | 'full' | 'failing' | 'refused' | 'stopped'} state
+ * @property {'opening' | 'standby' | 'ready' | 'full' | 'failing' | 'refused' | 'stopped'} state standby: another
+ *   gateway has the log
  * @property {string} [code]
  * @property {string} [reason] a sentence
  * @property {number} [chunks]
@@ -134,6 +147,7 @@ const { threadsOf } = require('./additions');
  * @property {number} [commits]
  * @property {number} [commitMs]
  * @property {number} [bytesWritten]
+ * @property {PairView} [pair] of a log that two gateways share
  *
  * @typedef {object} Store
  * @property {new (options: StoreOptions) => StoreThread} StoreThread
@@ -169,9 +183,9 @@ function threads(capability) {
   return replaced[capability] ?? threadsOf(capability);
 }
 
-/** @returns {Store} */
-function store() {
-  return replaced.store ?? require('../store/index.js');
+/** @param {boolean} [isShared] two gateways have one log @returns {Store} */
+function store(isShared = false) {
+  return replaced.store ?? (isShared ? threads('pair') : require('../store/index.js'));
 }
 
 /** @returns {Net} */

@@ -1,6 +1,7 @@
 'use strict';
-// Who may acknowledge a record with _Acknowledge: replicated_: the clouds (brokers, Kafka clusters). The disk of this
-// machine may not, unless the clouds are missing for a while and the user prefers to go on (degrade).
+// Who may acknowledge a record with _Acknowledge: replicated_: the clouds (brokers, Kafka clusters), and a log whose
+// commits are on two machines. The disk of this machine alone may not, unless they are all missing for a while and the
+// user prefers to go on (degrade).
 
 const { eachSecond } = require('../base/timing/each-second');
 
@@ -26,6 +27,10 @@ class Replicas {
   /** When what is true now began to be true: missing, or there. */
   #since;
   #isMissing = true;
+  /** Commits of the log are on two machines. */
+  #logCounts = false;
+  /** What the engine was told last. */
+  #diskCounts = false;
   #end;
 
   /** @param {ReplicaOptions} options @param {ReplicaParts} parts */
@@ -46,7 +51,7 @@ class Replicas {
   }
 
   tick() {
-    const reason = this.#parts.missing();
+    const reason = this.#logCounts ? '' : this.#parts.missing();
     const isMissing = reason !== '';
     const now = this.#now();
     if (isMissing !== this.#isMissing) this.#since = now;
@@ -64,8 +69,23 @@ class Replicas {
     const before = this.state;
     this.state = state;
     if (state === 'replicated') this.reason = '';
-    if (before === 'degraded' || state === 'degraded') this.#parts.setDiskCounts(state === 'degraded');
+    this.#tell();
     this.#parts.changed(state, before, this.reason);
+  }
+
+  /** Call it when that changes. @param {boolean} counts commits of the log are on two machines */
+  setLogCounts(counts) {
+    this.#logCounts = counts;
+    // First: no acknowledgement may depend on a commit that follows.
+    this.#tell();
+    this.tick();
+  }
+
+  #tell() {
+    const counts = this.#logCounts || this.state === 'degraded';
+    if (counts === this.#diskCounts) return;
+    this.#diskCounts = counts;
+    this.#parts.setDiskCounts(counts);
   }
 
   /** @returns {{ state: ReplicaState, reason: string }} */

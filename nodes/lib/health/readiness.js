@@ -9,7 +9,7 @@ const { check, verdict } = require('./verdict');
  * @typedef {import('./index').Check} Check
  */
 
-const NAMES = /** @type {const} */ (['flows', 'listeners', 'log', 'replicas', 'uplink']);
+const NAMES = /** @type {const} */ (['flows', 'standby', 'listeners', 'log', 'replicas', 'uplink']);
 /** Worst first. */
 const ORDER = ['refused', 'disconnected', 'reconnecting', 'stalled', 'connecting', 'stopped', 'connected'];
 const STALLS =
@@ -29,6 +29,7 @@ function readiness(engines, excluded = []) {
   const running = engines.filter(({ isRunning }) => isRunning);
   const checks = {
     flows: flows(engines),
+    ...standby(running),
     listeners: listeners(running),
     log: log(running),
     ...replicas(running),
@@ -42,7 +43,16 @@ function flows(engines) {
   const down = engines.filter(({ isRunning }) => !isRunning).length;
   if (engines.length === 0) return check('The flow has no enabled engine.');
   if (down > 0) return check(`${down} of ${engines.length} engines are not running: see their status.`);
-  return check(engines.every(({ hasPlan }) => hasPlan) ? '' : 'The flows are starting.');
+  const isWaiting = engines.some(({ hasPlan, isStandby }) => !hasPlan && !isStandby);
+  return check(isWaiting ? 'The flows are starting.' : '');
+}
+
+/** @param {EngineHealth[]} engines @returns {{ standby?: Check }} none: this gateway has its logs */
+function standby(engines) {
+  const isStandby = engines.some((engine) => engine.isStandby);
+  return isStandby
+    ? { standby: check('The gateway is a standby: another one has the log of the pair.') }
+    : {};
 }
 
 /** @param {EngineHealth[]} engines @returns {Check} */

@@ -8,9 +8,8 @@ const { tlsOf } = require('./url');
 
 const PACKAGE = 'pg';
 const VERSION = '8.23.1';
-const CONNECT_MS = 5000;
-/** The server ends a statement after STATEMENT_MS; a connection without an answer after this time is dead. */
-const ANSWER_MS = 15000;
+/** Longest waits in ms, 0 = none: for a connection, and for the answer to a statement. */
+const WAITS = { connectMs: 5000, answerMs: 15000 };
 /** Silence of the server before the first probe of the connection. */
 const KEEP_ALIVE_MS = 10000;
 /** Numbers of types: int8 is a text in the client by default; times and counts here fit a number. */
@@ -69,9 +68,10 @@ function passwordOf({ host, port, database, user }, env = process.env) {
  * @param {any} pg the module
  * @param {import('./url').Address} address
  * @param {string} password '' = of PGPASSWORD or PGPASSFILE
+ * @param {{ connectMs: number, answerMs: number }} [waits] longest waits, 0 = none
  * @returns {any} a client that is not connected yet
  */
-function newClient(pg, address, password) {
+function newClient(pg, address, password, { connectMs, answerMs } = WAITS) {
   const { host, port, user, database } = address;
   return new pg.Client({
     host,
@@ -81,8 +81,8 @@ function newClient(pg, address, password) {
     password: async () => password || passwordOf(address),
     ssl: tlsOf(address),
     application_name: 'seganet-gateway',
-    connectionTimeoutMillis: CONNECT_MS,
-    query_timeout: ANSWER_MS,
+    connectionTimeoutMillis: connectMs,
+    query_timeout: answerMs,
     keepAlive: true,
     // The default of the system is two hours, in which a listening connection may be dead.
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,

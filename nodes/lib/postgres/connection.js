@@ -35,7 +35,7 @@ class PostgresConnection {
   #client = null;
   /** @type {any} */
   #opening = null;
-  #backoff = new Backoff(LEAST_BACKOFF_MS, MOST_BACKOFF_MS);
+  #backoff;
   /** @type {NodeJS.Timeout | null} */
   #timer = null;
   #isClosed = false;
@@ -50,19 +50,25 @@ class PostgresConnection {
    * @param {() => void} parts.onUp
    * @param {(error: Error) => void} parts.onDown
    * @param {(payload: string) => void} [parts.onNotice] gets the payloads of notifications
+   * @param {() => void} [parts.onWarning] the server warned, for example that it does not wait for its standby
+   * @param {number} [parts.mostBackoffMs] longest pause between two tries
    */
   constructor(parts) {
     this.#parts = parts;
+    this.#backoff = new Backoff(LEAST_BACKOFF_MS, parts.mostBackoffMs ?? MOST_BACKOFF_MS);
     this.isUp = false;
   }
 
   /** @throws {Error} if the server cannot be reached or refuses; start() may be called again */
   async start() {
-    const { newClient, session, prepare, onUp, onNotice } = this.#parts;
+    const { newClient, session, prepare, onUp, onNotice, onWarning } = this.#parts;
     const client = newClient();
     this.#opening = client;
     client.on('error', (/** @type {Error} */ error) => this.#lost(client, error));
     client.on('end', () => this.#lost(client, new Error('The connection ended.')));
+    client.on('notice', (/** @type {{ code?: string }} */ { code = '' }) => {
+      if (/^(01|57)/.test(code)) onWarning?.();
+    });
     client.on('notification', (/** @type {{ payload?: string }} */ { payload }) => onNotice?.(payload ?? ''));
     try {
       await client.connect();
@@ -99,6 +105,21 @@ class PostgresConnection {
   }
 
   /**
+   * Runs a statement whose parameters are lists or long byte strings.
+   * @param {string} sql
+   * @param {unknown[]} values
+   * @returns {Promise<Record<string, any>[]>}
+   */
+  async rows(sql, values) {
+    return (await this.#query(sql, values)).rows;
+  }
+
+  /** @returns {number} of the process of the server, 0 = not connected */
+  get backend() {
+    return this.#client?.processID ?? 0;
+  }
+
+  /**
    * Runs statements without parameters.
    * @param {string} sql
    * @returns {Promise<string>} the server's word for the last one
@@ -124,7 +145,7 @@ class PostgresConnection {
     if (this.#client) this.#lost(this.#client, error);
   }
 
-  /** @param {string} text @param {Value[]} values */
+  /** @param {string} text @param {unknown[]} values */
   #query(text, values) {
     let name = this.#names.get(text);
     if (name === undefined) this.#names.set(text, (name = `s${this.#names.size}`));
@@ -169,4 +190,5 @@ function destroy(client) {
   client.connection.stream.destroy();
 }
 
-module.exports = { PostgresConnection, isLoss };
+exports.PostgresConnection = PostgresConnection;
+exports.isLoss = isLoss;

@@ -5,6 +5,8 @@ const fs = require('node:fs');
 const { isLoopback } = require('../base/loopback');
 
 const DEFAULT_PORT = 5432;
+/** A pair has two or three. */
+const MOST_HOSTS = 8;
 const PARAMETERS = new Set(['host', 'user', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey']);
 /** allow and prefer are missing: they fall back to no encryption when an attacker on the path asks for it. */
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full'];
@@ -69,6 +71,22 @@ function parsePostgresUrl(text) {
   return { host, port, user, database, mode, isLocal, files: { ca, cert, key }, shown };
 }
 
+/**
+ * Reads an address with several servers, of which one can be written at a time, as libpq has them:
+ * postgres://user@host1:5432,host2/database.
+ * @param {string} text
+ * @returns {Address[]} in this order
+ * @throws {RangeError} with a sentence
+ */
+function parsePostgresUrls(text) {
+  const [, begin, hosts, end] = /^([^/]*\/\/(?:[^@/?]*@)?)([^/?@]*)(.*)$/.exec(text) ?? ['', text, '', ''];
+  const list = hosts.split(',');
+  if (list.length > MOST_HOSTS) {
+    throw new RangeError(`The address may name ${MOST_HOSTS} servers, not ${list.length}.`);
+  }
+  return list.map((host) => parsePostgresUrl(`${begin}${host}${end}`));
+}
+
 /** @param {string} text @returns {string} '' if it is malformed */
 function decoded(text) {
   try {
@@ -100,4 +118,4 @@ function tlsOf({ host, mode, files }) {
   };
 }
 
-module.exports = { isPostgresUrl, parsePostgresUrl, tlsOf };
+module.exports = { isPostgresUrl, parsePostgresUrl, parsePostgresUrls, tlsOf };

@@ -94,6 +94,17 @@ const rows = /** @type {const} */ ({
     shown: 'in `SEGANET_HOME`',
     help: 'Folder of the log, which keeps records that the cloud has not acknowledged.'
   },
+  logUrl: {
+    type: 'text',
+    default: '',
+    pattern: /^postgres(ql)?:\/\/[^\0]{1,1000}$/i,
+    shape: 'an address such as postgres://user@host1,host2/database',
+    variable: 'SEGANET_LOG_URL',
+    shown: 'none',
+    help:
+      'PostgreSQL database with the log of a pair of gateways, such as `postgres://user@host1,host2/database`. The password ' +
+      'is in `PGPASSFILE` or `PGPASSWORD`.'
+  },
   logMiB: {
     type: 'integer',
     min: 1,

@@ -211,4 +211,4 @@ class Resending {
   }
 }
 
-module.exports = { MAX_PAGE, Resending, listDeadLetters, noOutcome };
+module.exports = { MAX_PAGE, Resending, firstRecord, listDeadLetters, noOutcome, pageOf };

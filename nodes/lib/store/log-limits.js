@@ -29,6 +29,9 @@ const countSql = (column) =>
 /** The same as costOf() in SQL, for the column `bytes`. */
 const COST_SQL = `((${countSql('bytes')} + ${ROW_BYTES + PAGE_ROOM - 1}) / ${PAGE_ROOM} * ${PAGE} + ${INDEX_BYTES})`;
 
+/** The same for a database that checks the type of each value. */
+const CHECKED_COST_SQL = `((bytes + ${ROW_BYTES + PAGE_ROOM - 1}) / ${PAGE_ROOM} * ${PAGE} + ${INDEX_BYTES})`;
+
 /** The chunks on disk, by class; index 0 is not used. */
 class Usage {
   constructor() {
@@ -128,6 +131,7 @@ class Limits {
   }
 }
 
+exports.CHECKED_COST_SQL = CHECKED_COST_SQL;
 exports.COST_SQL = COST_SQL;
 exports.Limits = Limits;
 exports.Usage = Usage;

@@ -1,6 +1,7 @@
 'use strict';
 
 const { copyDatabase } = require('./database-copy');
+const { fileBytes } = require('./log-folder');
 const { LogRecovery } = require('./log-recovery');
 const { Limits, Usage } = require('./log-limits');
 const { Pending } = require('./pending-removals');
@@ -146,6 +147,15 @@ class Store {
     if (!database || isBroken) throw new Error(this.condition.reason || 'The log is not open.');
     // A copy in progress would keep the database locked beyond the stop.
     await copyDatabase(database.db, file, () => this.stopping !== null || this.isStopped);
+  }
+
+  /** @returns {number} bytes of the database and its WAL, 0 = unknown */
+  get fileBytes() {
+    try {
+      return fileBytes(this.options.directory);
+    } catch {
+      return 0;
+    }
   }
 
   /**

@@ -31,6 +31,9 @@ const { checkOptions } = require('./log-options');
 const DEFAULT_NATIVE = path.join(__dirname, '../../../native');
 /** Time that the thread may take beyond its time-out to finish a commit and close the database. */
 const GRACE_MS = 5000;
+const IN_SQLITE = { check: checkOptions, parts: path.join(__dirname, 'log-parts.js') };
+/** Of the numbers that survive a thread. */
+const MEMORY_BYTES = 24;
 const COUNTERS = /** @type {const} */ (['commits', 'bytesWritten', 'deadRemoved']);
 
 /**
@@ -42,14 +45,18 @@ const COUNTERS = /** @type {const} */ (['commits', 'bytesWritten', 'deadRemoved'
  */
 class StoreThread extends EventEmitter {
   /**
-   * Throws TypeError with a sentence for the user.
+   * Throws TypeError or RangeError with a sentence for the user.
    * @param {import('./log-options').StoreOptions} options
+   * @param {object} [kind] where the log is kept
+   * @param {(options: any, defaultNative: string) => import('./log-options').CheckedOptions} kind.check
+   * @param {string} kind.parts module with makeParts(), see log-parts.js
+   * @param {object} [kind.data] more workerData
    */
-  constructor(options) {
+  constructor(options, { check, parts, data } = IN_SQLITE) {
     super();
-    this.options = checkOptions(options, DEFAULT_NATIVE);
-    /** The last row number, shared with the thread that follows one that died: no number is used twice. */
-    this.rows = new SharedArrayBuffer(8);
+    this.options = check(options, DEFAULT_NATIVE);
+    /** [0]: the last row number, shared with the thread that follows one that died: no number is used twice. */
+    this.rows = new SharedArrayBuffer(MEMORY_BYTES);
     /** @type {number | null} */
     this.token = null;
     /** The latest state. @type {StoreState} */
@@ -90,7 +97,7 @@ class StoreThread extends EventEmitter {
     this.thread = new ManagedThread({
       file: path.join(__dirname, 'store-worker.js'),
       name: 'seganet-store',
-      workerData: () => ({ options: this.options, rows: this.rows }),
+      workerData: () => ({ options: this.options, rows: this.rows, parts, ...data }),
       onStart: () => this.#onStart(),
       onMessage: (message) => this.#onMessage(message),
       onExit: (cause, restartMs) => this.#onExit(cause, restartMs),
@@ -188,6 +195,7 @@ class StoreThread extends EventEmitter {
     else if (type === 'holdings') this.asked.shift()?.(message.holdings);
     else if (type === 'answer') this.#answer(message.id, message);
     else if (type === 'stopped') this.stoppedInTime = message.inTime;
+    else this.emit(type, message);
   }
 
   /** @param {number} sessions */

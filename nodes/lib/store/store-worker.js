@@ -10,10 +10,6 @@ const fs = require('node:fs');
 const { parentPort, workerData } = require('node:worker_threads');
 const { compactHeap, compactWhenIdle } = require('../base/compact-heap');
 const { QuietTimer } = require('../base/timing/quiet-timer');
-const { DeadLetterService } = require('./dead-letter-service');
-const { fileBytes } = require('./log-folder');
-const { Store } = require('./log-store');
-const { SessionStore } = require('./session-store');
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
 /** @type {import('./log-options').CheckedOptions} */
@@ -47,23 +43,18 @@ function problem(code, reason) {
   second?.stir();
 }
 
-const store = new Store({
+/** The log, the sessions and the dead letters, in SQLite or elsewhere. @type {import('./log-parts').LogParts} */
+const { store, sessions, deadLetters, onMessage } = require(workerData.parts).makeParts({
   options,
-  rows: new Float64Array(workerData.rows),
+  workerData,
+  post: (/** @type {object} */ message) => port.postMessage(message),
   problem,
   changed() {
     const { state, code } = store.condition;
     if (`${state} ${code}` !== reported) report();
-  }
+  },
+  restored: (/** @type {number} */ restored) => port.postMessage({ type: 'sessions', restored })
 });
-
-const sessions = new SessionStore({
-  directory: options.directory,
-  problem,
-  restored: (restored) => port.postMessage({ type: 'sessions', restored })
-});
-
-const deadLetters = new DeadLetterService(store);
 
 /**
  * Returns the bytes that this thread passed to write calls, which are all that SQLite writes: chunks, WAL, checkpoints.
@@ -96,23 +87,16 @@ function report() {
     records: usage.records,
     bytes: usage.totalBytes,
     limitBytes: store.limits.total,
-    fileBytes: fileBytesOrZero(),
+    fileBytes: store.fileBytes,
     dead: dead.count,
     deadRemoved,
     quarantined: quarantine.count,
     commits,
     commitMs,
     commitMaxMs,
-    bytesWritten: logWrites()
+    bytesWritten: logWrites(),
+    ...(store.pair && { pair: store.pair })
   });
-}
-
-function fileBytesOrZero() {
-  try {
-    return fileBytes(options.directory);
-  } catch {
-    return 0;
-  }
 }
 
 /** @returns {string | number} changes with the log, NaN = something waits for the next second */
@@ -165,13 +149,17 @@ async function answer({ id, what, ...message }) {
   }
 }
 
+async function holdings() {
+  port.postMessage({ type: 'holdings', holdings: await store.holdings() });
+}
+
 let isStopping = false;
 
 /** @param {number} timeoutMs */
 async function stop(timeoutMs) {
   isStopping = true;
   await sessions.stop(Math.min(timeoutMs, SESSIONS_STOP_MS));
-  store.stop(timeoutMs, (inTime) => {
+  store.stop(timeoutMs, (/** @type {boolean} */ inTime) => {
     second?.close();
     everySecond();
     port.postMessage({ type: 'stopped', inTime });
@@ -181,9 +169,10 @@ async function stop(timeoutMs) {
 
 port.on('message', (message) => {
   if (message.type === 'attach') attach(message.token);
-  else if (message.type === 'holdings') port.postMessage({ type: 'holdings', holdings: store.holdings() });
+  else if (message.type === 'holdings') void holdings();
   else if (message.type === 'ask') void answer(message);
   else if (message.type === 'stop' && !isStopping) void stop(message.timeoutMs);
+  else onMessage?.(message);
 });
 
 second = new QuietTimer(activity, everySecond);

@@ -3,7 +3,7 @@
 
 const { VERSIONS } = require('./schema');
 
-/** @typedef {InstanceType<typeof import('../../postgres/connection').PostgresConnection>} PostgresConnection */
+/** @typedef {import('../../postgres/connection').PostgresConnection} PostgresConnection */
 
 /** The number of the advisory lock that a writing transaction holds: "SGO1". */
 const LOCK = 0x53474f31;

@@ -24,7 +24,7 @@ const { parsePostgresUrl } = require('../../postgres/url');
 
 /** @typedef {import('./operations').Store} Store */
 /** @typedef {import('./group-commit').Job} Job */
-/** @typedef {InstanceType<typeof PostgresConnection>} Connection */
+/** @typedef {PostgresConnection} Connection */
 
 const READERS = 3;
 /** Reads that wait. Beyond that, a read fails at once. */

@@ -1,0 +1,48 @@
+'use strict';
+
+const { randomBytes } = require('node:crypto');
+const path = require('node:path');
+const { StoreThread } = require('../store/store-thread');
+const { checkOptions } = require('./options');
+
+/** EX_TEMPFAIL: the service manager starts the process again, which is then the standby. */
+const EXIT_FENCED = 75;
+
+/**
+ * The store thread of a log in PostgreSQL, which a pair of gateways shares.
+ *
+ * Events beside those of {@link StoreThread}: 'replicated' {isReplicated}, whether commits are on two machines: the
+ * thread goes on when all listeners have returned; 'fenced' {reason}: another gateway has the log, this process ends.
+ */
+class PairThread extends StoreThread {
+  /** Throws TypeError or RangeError with a sentence. @param {import('./options').PairOptions} options */
+  constructor(options) {
+    super(options, {
+      check: checkOptions,
+      parts: path.join(__dirname, 'log-parts.js'),
+      data: { holder: randomBytes(8).toString('hex') }
+    });
+    /** Commits are on two machines: an acknowledgement may depend on them. */
+    this.isReplicated = false;
+    /** @type {(() => void) | undefined} */
+    this.take = undefined;
+    /** Resolves when this gateway has the log; null = it has. @type {Promise<void> | null} */
+    this.owning = new Promise((resolve) => (this.take = resolve));
+    this.on('replicated', ({ isReplicated }) => {
+      this.isReplicated = isReplicated;
+      this.emit('counts', isReplicated);
+      this.thread.post({ type: 'told' });
+    });
+    this.on('state', ({ pair }) => {
+      if (pair?.role !== 'active' || !this.owning) return;
+      this.owning = null;
+      this.take?.();
+    });
+    this.on('fenced', ({ reason }) => {
+      this.emit('lost', reason);
+      process.exit(EXIT_FENCED);
+    });
+  }
+}
+
+module.exports = { StoreThread: PairThread, EXIT_FENCED };

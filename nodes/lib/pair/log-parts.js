@@ -1,0 +1,35 @@
+'use strict';
+// What the store thread keeps in PostgreSQL: the log, the sessions and the dead letters.
+
+const { PairDeadLetters } = require('./pair-dead-letters');
+const { PairLog } = require('./pair-log');
+const { PairSessions } = require('./pair-sessions');
+
+/**
+ * @param {import('../store/log-parts').LogContext} context
+ * @returns {import('../store/log-parts').LogParts}
+ */
+function makeParts({ options, workerData, post, problem, changed, restored }) {
+  /** @type {(() => void)[]} callers of tell() */
+  const telling = [];
+  const sessions = new PairSessions({ problem, restored });
+  const store = new PairLog({
+    options,
+    memory: new Float64Array(workerData.rows),
+    holder: workerData.holder,
+    problem,
+    changed,
+    tell: (isReplicated) => {
+      post({ type: 'replicated', isReplicated });
+      return new Promise((resolve) => telling.push(() => resolve()));
+    },
+    fenced: (reason) => post({ type: 'fenced', reason }),
+    opened: (use) => sessions.open(use)
+  });
+  const onMessage = (/** @type {any} */ { type }) => {
+    if (type === 'told') telling.shift()?.();
+  };
+  return { store, sessions, deadLetters: new PairDeadLetters(store), onMessage };
+}
+
+module.exports = { makeParts };
