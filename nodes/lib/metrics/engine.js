@@ -21,8 +21,9 @@ const HELD = /** @type {const} */ ([
   ],
   ['backlogRecords', 'backlog', 'Of these, the records that are not in memory.']
 ]);
+const PAIR_ROLES = ['opening', 'standby', 'active'];
 const REPLICA_STATES = ['replicated', 'waiting', 'degraded'];
-const LOG_STATES = ['opening', 'ready', 'full', 'failing', 'refused', 'stopped'];
+const LOG_STATES = ['opening', 'standby', 'ready', 'full', 'failing', 'refused', 'stopped'];
 /** `timedOut` is not one of them: such a record is also delivered or refused. */
 const DELIVERY_ENDS = /** @type {const} */ (['delivered', 'refused', 'withheld']);
 const COMMAND_ENDS = /** @type {const} */ (['taken', 'refused', 'expired', 'timeout', 'full', 'queued']);
@@ -64,6 +65,14 @@ function addEngine(out, labels, stats) {
     .add(labels, stats.keptValues ?? 0);
   out.gauge('seganet_values_bytes', 'Memory in use for last values.').add(labels, stats.valueBytes ?? 0);
   addDeliveries(out, labels, stats);
+  const { pair } = /** @type {import('../engine/modules').StoreState} */ (stats.log ?? {});
+  if (pair) {
+    const role = out.gauge('seganet_pair_role', 'Part of this gateway in its pair: 1 for the current one.');
+    for (const each of PAIR_ROLES) role.add({ ...labels, role: each }, pair.role === each);
+    out
+      .gauge('seganet_pair_replicated', 'Whether commits of the shared log are on two machines.')
+      .add(labels, pair.isReplicated);
+  }
   if (stats.replicas) {
     const state = out.gauge('seganet_replicas_state', 'Who acknowledges records: 1 for the current state.');
     for (const each of REPLICA_STATES) state.add({ ...labels, state: each }, stats.replicas.state === each);

@@ -1,15 +1,21 @@
 'use strict';
-// Which gateway of a pair has the log. The owner gives a sign of life twice a second. The other one counts the time
-// without a new sign by its own clock, and then takes the log with a higher epoch. Nothing depends on clocks but the
-// moment: each transaction of the log carries the epoch, so that one of an earlier owner changes nothing.
+// Which gateway of a pair has the log. The owner gives signs of life. The other one counts the time without a new sign
+// by its own clock, and then takes the log with a higher epoch. Nothing depends on clocks but the moment: each
+// transaction of the log carries the epoch, so that one of an earlier owner changes nothing.
 
 /** @typedef {import('./pair-database').PairDatabase} PairDatabase */
-/** @typedef {{ holder: string, place: string, epoch: number, batch: number, count: number }} Row */
+/**
+ * @typedef {{ holder: string, place: string, epoch: number, batch: number, count: number, connections: number }} Row
+ */
 
 /** Time that the owner has, after another server became the primary, to find it and give a sign. */
 const GRACE_MS = 1000;
 
-const LOOK = `SELECT lease.holder, lease.place, lease.epoch, lease.batch, coalesce(pulse.count, 0) AS count
+/** Silence after which an owner without a connection counts as ended. */
+const ENDED_MS = 600;
+
+const LOOK = `SELECT lease.holder, lease.place, lease.epoch, lease.batch, coalesce(pulse.count, 0) AS count, (SELECT
+count(*) FROM pg_stat_activity WHERE application_name = 'seganet-log-' || lease.holder) AS connections
 FROM lease LEFT JOIN pulse USING (log) WHERE log = $1`;
 const CREATE = "INSERT INTO lease VALUES ($1, '', '', 0, 0) ON CONFLICT DO NOTHING";
 const TAKE = `UPDATE lease SET holder = $2, place = $3, epoch = epoch + 1 WHERE log = $1 AND epoch = $4
@@ -102,12 +108,13 @@ class Lease {
     return row;
   }
 
-  /** @param {{ holder: string, epoch: number, count?: number }} row */
-  #isFree({ holder, epoch, count = 0 }) {
+  /** @param {{ holder: string, epoch: number, count?: number, connections?: number }} row */
+  #isFree({ holder, epoch, count = 0, connections = 0 }) {
     const now = this.#now();
     if (epoch !== this.#seen.epoch || count !== this.#seen.count) this.#seen = { epoch, count, at: now };
     if (holder === '' || holder === this.#holder) return true;
-    return now - this.#seen.at >= this.#waitMs && now - this.#connectedAt >= GRACE_MS;
+    const waitMs = connections > 0 ? this.#waitMs : Math.min(ENDED_MS, this.#waitMs);
+    return now - this.#seen.at >= waitMs && now - this.#connectedAt >= GRACE_MS;
   }
 }
 

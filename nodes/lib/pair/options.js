@@ -7,12 +7,12 @@ const { checkOptions: checkLog } = require('../store/log-options');
 /**
  * @typedef {import('../store/log-options').StoreOptions & { url: string, name: string, place?: string, waitMs?: number
  *   }} PairOptions url: see parsePostgresUrls(); name of the log; place: name of this machine, for messages; waitMs: an
- *   owner of the log without a sign of life for this time is replaced, default 3000, 1000..60000
+ *   owner of the log without a sign of life for this time is replaced, default 1500, 1000..60000
  * @typedef {import('../store/log-options').CheckedOptions & Required<Pick<PairOptions, 'url' | 'name' | 'place' |
  *   'waitMs'>>} CheckedPairOptions
  */
 
-const WAIT_MS = 3000;
+const WAIT_MS = 1500;
 
 /**
  * Fills defaults. Throws TypeError or RangeError with a sentence for the user.

@@ -7,8 +7,8 @@ const { PairDatabase } = require('./pair-database');
 const { Replication } = require('./replication');
 
 /** Between two signs of life, and between two looks of the standby. */
-const BEAT_MS = 500;
-const LOOK_MS = 250;
+const BEAT_MS = 300;
+const LOOK_MS = 150;
 const [RETRY_MIN_MS, RETRY_MAX_MS] = [100, 1000];
 /** Longest time for the release of the lease at the end. */
 const RELEASE_MS = 1000;

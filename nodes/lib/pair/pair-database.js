@@ -23,6 +23,8 @@ SET statement_timeout = 0`;
 /** Whether COMMIT waits for the standby: only where the promise depends on it. */
 const WAITS = "SET synchronous_commit = 'on'";
 const WAITS_NOT = "SET synchronous_commit = 'local'";
+/** A sign of life need not survive a power cut. */
+const HURRIES = "SET synchronous_commit = 'off'";
 
 class PairDatabase {
   /** @type {(error: Error) => void} */
@@ -132,7 +134,7 @@ function connections(pg, address, name, { onDown, onWarning }) {
   return {
     writer: make(NEVER, WAITS_NOT, { onWarning }),
     reader: make(READ_MS, WAITS_NOT),
-    keeper: make(ANSWER_MS, WAITS_NOT),
+    keeper: make(ANSWER_MS, HURRIES),
     prober: make(NEVER, WAITS)
   };
 }

@@ -12,6 +12,10 @@ const logState = (/** @type {string} */ state, values = '1x30') =>
   `seganet_log_state{${engine},state="${state}"} ${values}`;
 const replicas = (/** @type {string} */ state, values = '1x30') =>
   `seganet_replicas_state{${engine},state="${state}"} ${values}`;
+const pair = (/** @type {string} */ role, /** @type {string} */ replicated) => [
+  `seganet_pair_role{${engine},role="active"} ${role}`,
+  `seganet_pair_replicated{${engine}} ${replicated}`
+];
 const logBytes = (/** @type {number} */ bytes) => [
   `seganet_log_bytes{${engine}} ${bytes}x30`,
   `seganet_log_limit_bytes{${engine}} 1000x30`
@@ -104,6 +108,10 @@ const CASES = {
   SeganetLogNotWritable: {
     fires: ['full', 'failing', 'refused'].map((state) => [logState(state)]),
     quiet: [[logState('ready'), logState('full', '0x30')], [logState('opening')]]
+  },
+  SeganetPairAlone: {
+    fires: [pair('1x30', '1x15 0x10')],
+    quiet: [pair('1x30', '1x30'), pair('0x30', '0x30'), pair('1x30', '1x19 0')]
   },
   SeganetReplicasMissing: {
     fires: ['waiting', 'degraded'].map((state) => [replicas(state)]),
