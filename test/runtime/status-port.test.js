@@ -68,13 +68,12 @@ test('has the page, its figures behind the login of the editor, and not the edit
   expect(refusal.status).toBe(403);
   expect((await refusal.json()).error).toMatch(/permission seganet\.write/);
 
-  for (const path of [
-    'flows',
-    'settings',
-    'nodes',
-    'seganet/metrics',
-    'seganet/engines/seganet-engine-1/stats'
-  ]) {
+  // Load balancers and Prometheus need no editor.
+  const health = await fetch(`${url}seganet/healthz?draining=404`);
+  expect([health.status, (await fetch(`${url}seganet/metrics`)).status]).toEqual([200, 401]);
+  expect(await (await fetch(`${url}seganet/metrics`, { headers })).text()).toMatch(/^seganet_engine_up/m);
+
+  for (const path of ['flows', 'settings', 'nodes', 'seganet/engines/seganet-engine-1/stats']) {
     expect([path, (await fetch(url + path, { headers })).status]).toEqual([path, 404]);
     expect([path, (await fetch(editor + path, { headers })).status]).not.toEqual([path, 404]);
   }

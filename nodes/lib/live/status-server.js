@@ -1,6 +1,6 @@
 'use strict';
-// The status page on a port of its own: an HTTP server that passes only the requests of the page to Node-RED's server,
-// which checks the login as it does for the editor. The editor and the rest of the admin API cannot be reached here.
+// The status page on a port of its own: an HTTP server that passes only the requests of the page, of health checks and
+// of Prometheus to Node-RED's server, which checks the login as it does for the editor. The editor and the rest of the admin API cannot be reached here.
 
 const http = require('node:http');
 const https = require('node:https');
@@ -22,7 +22,7 @@ const MAX_LOGINS = 2;
 
 /** Paths below the root of the admin API, by method. */
 const GET =
-  /^(seganet\/?|seganet\/(live|values(\/stream)?|topics|texts\.json|[a-z-]+\.(html|css|mjs)|engines\/[^/]+\/dead-letters|events|audit|logins|overlay-services(\/(policy|audit))?|directory(\/[^/]+\/(things|q))?)|auth\/login)$/;
+  /^(seganet\/?|seganet\/(live|values(\/stream)?|topics|texts\.json|[a-z-]+\.(html|css|mjs)|engines\/[^/]+\/dead-letters|events|audit|logins|healthz|readyz|metrics|overlay-services(\/(policy|audit))?|directory(\/[^/]+\/(things|q))?)|auth\/login)$/;
 const POST =
   /^(seganet\/engines\/[^/]+\/dead-letters|seganet\/events\/\d+\/acknowledge|seganet\/logins\/(add|revoke)|seganet\/overlay-services\/(invite|withdraw|revoke|policy(\/review)?)|seganet\/ocf\/[^/]+\/(codes|delete)|seganet\/tenants\/[^/]+\/(wake|sleep|backup|logs|add|remove|rollout)|auth\/token)$/;
 /** Of these, the pages, to which other sites may link. They change nothing by themselves. */
@@ -113,7 +113,7 @@ class StatusServer {
     }
     const isRead = ['GET', 'HEAD'].includes(method);
     if (!(isRead ? GET.test(below) : method === 'POST' && POST.test(below)))
-      return refuse(response, 404, 'Only the status page is here.');
+      return refuse(response, 404, 'Only the status page, metrics and health checks are here.');
     if (isRead) return pass(request, response);
     const length = Number(request.headers['content-length'] ?? NaN);
     if (!(length <= MAX_BODY_BYTES))

@@ -88,7 +88,8 @@ describe('the port of the status page', () => {
       ...['/seganet/texts.json', '/seganet/engines/gw/dead-letters?after=0', '/auth/login'],
       ...['/seganet/directory.html', '/seganet/directory', '/seganet/directory/find/q?property=t'],
       ...['/seganet/directory/find/things?limit=25', '/seganet/overlay-services?q=hall'],
-      ...['/seganet/overlay-services/policy', '/seganet/overlay-services/audit']
+      ...['/seganet/overlay-services/policy', '/seganet/overlay-services/audit'],
+      ...['/seganet/healthz?draining=404', '/seganet/readyz?exclude=uplink', '/seganet/metrics']
     ];
     for (const path of paths) expect([path, (await ask(port, path)).status]).toEqual([path, 200]);
     const post = { method: 'POST', body: '{}' };
@@ -102,7 +103,7 @@ describe('the port of the status page', () => {
   });
 
   test.each([
-    ...['/flows', '/nodes', '/settings', '/red/red.min.js', '/seganet/engines/gw/stats', '/seganet/metrics'],
+    ...['/flows', '/nodes', '/settings', '/red/red.min.js', '/seganet/engines/gw/stats', '/seganet/metrics/'],
     ...['/seganet/../flows', '/seganet/%2e%2e/flows', '/seganet//live', '/auth/revoke', '/auth/tokens'],
     ...[
       '/seganet/directory/find/search/sparql',
