@@ -7,6 +7,7 @@ const { applyEnvironment } = require('./flows/launcher/environment');
 const { prepareHome } = require('./flows/launcher/home');
 const { logLine } = require('./flows/launcher/log');
 const { guardOf } = require('./flows/launcher/guard');
+const { readerWith } = require('./flows/launcher/metrics-token');
 const { forgetNodes, removeUnusedNodes, unusedCoreNodes } = require('./flows/launcher/unused-nodes');
 
 // All files are the gateway's own, also those that Node-RED writes: the flow, its secrets, its log.
@@ -46,8 +47,13 @@ const http = {
  * @param {string} hash bcrypt
  */
 function authenticated(username, hash) {
+  const token = env.SEGANET_METRICS_TOKEN;
   return {
-    adminAuth: { type: 'credentials', users: [{ username, password: hash, permissions: '*' }] },
+    adminAuth: {
+      type: 'credentials',
+      users: [{ username, password: hash, permissions: '*' }],
+      ...(token && { tokens: readerWith(token) })
+    },
     httpNodeAuth: { user: username, pass: hash }
   };
 }

@@ -102,6 +102,14 @@ function gatewayId(value) {
   return value;
 }
 
+/** A bearer token [RFC 6750, 2.1], long enough that nobody guesses it. The sentence does not show it. @type {Check} */
+function token(value) {
+  if (!/^[\w.~+/-]{32,256}=*$/.test(value)) {
+    throw new Error('must be 32 to 256 letters, digits and - . _ ~ + /; "openssl rand -hex 32" makes one');
+  }
+  return value;
+}
+
 /** The classes of each session. @type {Check} */
 function sessions(value) {
   reported(() => parseGroups(value));
@@ -220,5 +228,6 @@ module.exports = {
   uplinkUrl,
   file,
   rules,
+  token,
   topicTemplate
 };

@@ -48,6 +48,11 @@ function editorProblems(values, isTenant) {
   if (Boolean(user) !== Boolean(hash)) {
     return ['SEGANET_ADMIN_USER and SEGANET_ADMIN_PASSWORD_HASH belong together: set both or neither.'];
   }
+  if (values.SEGANET_METRICS_TOKEN && !user) {
+    return [
+      'SEGANET_METRICS_TOKEN would protect nothing, because the editor has no password. Set SEGANET_ADMIN_USER and SEGANET_ADMIN_PASSWORD_HASH, or unset it.'
+    ];
+  }
   if (hash && !/^\$2[abxy]\$\d\d\$[./A-Za-z0-9]{53}$/.test(hash)) {
     return [
       'SEGANET_ADMIN_PASSWORD_HASH is not a bcrypt hash. Create one with "npx node-red admin hash-pw", and quote it, because it contains "$".'

@@ -176,6 +176,11 @@ const VARIABLES = [
     checks.text,
     "bcrypt hash of the editor's password (`npx node-red admin hash-pw`)."
   ),
+  own(
+    'SEGANET_METRICS_TOKEN',
+    checks.token,
+    'Token (`Authorization: Bearer TOKEN`) that may read metrics and figures where the editor has a password.'
+  ),
   own('SEGANET_TENANTS', checks.text, 'Tenants file of a tenants node.', {
     shown: 'in `SEGANET_HOME`'
   }),

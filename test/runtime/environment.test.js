@@ -47,7 +47,7 @@ describe('the table', () => {
     const names = VARIABLES.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(used));
     const elsewhere =
-      /HOME|PROFILE|LANGUAGE|USERNAME|PASSWORD|SECRET|EDITOR|STATUS|ADMIN|LOG_FORMAT|TENANTS|OVERLAY/;
+      /HOME|PROFILE|LANGUAGE|USERNAME|PASSWORD|SECRET|EDITOR|STATUS|METRICS|ADMIN|LOG_FORMAT|TENANTS|OVERLAY/;
     expect(used).toEqual(expect.arrayContaining(names.filter((name) => !elsewhere.test(name))));
   });
 
@@ -302,6 +302,18 @@ describe('the editor', () => {
 
   test.each(['127.0.0.1', '127.9.9.9', '::1', 'localhost'])('needs no password on %s', (host) => {
     expect(problems({ SEGANET_EDITOR_HOST: host })).toBe('');
+  });
+
+  test('has a token for metrics that nobody guesses, and only beside a password', () => {
+    const login = { SEGANET_ADMIN_USER: 'admin', SEGANET_ADMIN_PASSWORD_HASH: HASH };
+    const token = 'f00d'.repeat(8);
+    expect(problems({ ...login, SEGANET_METRICS_TOKEN: token })).toBe('');
+    expect(problems({ SEGANET_METRICS_TOKEN: token })).toMatch(/would protect nothing/);
+    for (const wrong of ['short', `${token} x`, `${token}\u00e9`, token.repeat(9)]) {
+      const message = problems({ ...login, SEGANET_METRICS_TOKEN: wrong });
+      expect(message).toMatch(/SEGANET_METRICS_TOKEN must be 32 to 256/);
+      expect(message).not.toContain(wrong);
+    }
   });
 
   test('refuses half a login and a password that is not a hash', () => {

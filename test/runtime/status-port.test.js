@@ -29,7 +29,12 @@ async function start(env) {
 }
 
 test('has the page, its figures behind the login of the editor, and not the editor', async () => {
-  const { gateway, url } = await start({ SEGANET_ADMIN_USER: 'admin', SEGANET_ADMIN_PASSWORD_HASH: HASH });
+  const scraper = 'f00d'.repeat(16);
+  const { gateway, url } = await start({
+    SEGANET_ADMIN_USER: 'admin',
+    SEGANET_ADMIN_PASSWORD_HASH: HASH,
+    SEGANET_METRICS_TOKEN: scraper
+  });
   const [, editor] = await gateway.says(/editor: (\S+)/);
   await waitForPort(Number(new URL(url).port), '127.0.0.1', 20000);
   const page = await fetch(url);
@@ -71,7 +76,17 @@ test('has the page, its figures behind the login of the editor, and not the edit
   // Load balancers and Prometheus need no editor.
   const health = await fetch(`${url}seganet/healthz?draining=404`);
   expect([health.status, (await fetch(`${url}seganet/metrics`)).status]).toEqual([200, 401]);
-  expect(await (await fetch(`${url}seganet/metrics`, { headers })).text()).toMatch(/^seganet_engine_up/m);
+  for (const given of [token, scraper]) {
+    const answer = await fetch(`${url}seganet/metrics`, { headers: { authorization: `Bearer ${given}` } });
+    expect(await answer.text()).toMatch(/^seganet_engine_up/m);
+  }
+  const byScraper = { headers: { authorization: `Bearer ${scraper}` } };
+  expect((await fetch(`${editor}flows`, byScraper)).status).toBe(401);
+  expect((await fetch(letters, { ...post, headers: { ...post.headers, ...byScraper.headers } })).status).toBe(
+    403
+  );
+  const wrong = { headers: { authorization: `Bearer ${scraper}0` } };
+  expect((await fetch(`${url}seganet/metrics`, wrong)).status).toBe(401);
 
   for (const path of ['flows', 'settings', 'nodes', 'seganet/engines/seganet-engine-1/stats']) {
     expect([path, (await fetch(url + path, { headers })).status]).toEqual([path, 404]);
