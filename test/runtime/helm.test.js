@@ -193,10 +193,12 @@ describe('the chart', () => {
 
   test('asks the pages of health for checks that exist', () => {
     const [{ startupProbe, livenessProbe, readinessProbe, ports }] = podOf(render('small.yaml')).containers;
-    for (const { httpGet } of [startupProbe, livenessProbe])
-      expect(httpGet).toEqual({ path: '/seganet/healthz', port: 'status' });
+    const image = fs.readFileSync(path.join(ROOT, 'docker/Dockerfile'), 'utf8');
+    const [, check = ''] = /^HEALTHCHECK .* CMD (\[.*\])$/m.exec(image) ?? [];
+    for (const { exec } of [startupProbe, livenessProbe]) expect(exec.command).toEqual(JSON.parse(check));
     expect(ports).toContainEqual({ name: 'status', containerPort: 1881 });
     const [page, query] = readinessProbe.httpGet.path.split('?exclude=');
+    expect(readinessProbe.httpGet.port).toBe('status');
     expect([page, readiness([], query.split(',')).ok]).toEqual(['/seganet/readyz', false]);
     const strict = podOf(render('small.yaml', '--set', 'readiness.exclude=null')).containers[0]
       .readinessProbe;
