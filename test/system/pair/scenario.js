@@ -83,10 +83,9 @@ class Member {
     await child.exited;
   }
 
-  /** It has burned with its machine. */
-  async burned() {
-    await this.stop('SIGKILL');
-    fs.rmSync(this.home, { recursive: true, force: true });
+  /** Nothing starts it again. */
+  abandon() {
+    this.#isWanted = false;
   }
 }
 
@@ -156,22 +155,29 @@ const other = (name) => (name === 'a' ? 'b' : 'a');
 /** @param {number} ms */
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** A machine is lost, with its files. @param {any} scene @param {Name} name */
+async function burn(scene, name) {
+  const member = scene.members[name];
+  member.abandon();
+  await scene.pair.burn(name);
+  await member.stop('SIGKILL');
+  fs.rmSync(member.home, { recursive: true, force: true });
+}
+
 /**
  * Each gets the scene and the active machine, and returns when both machines work again.
  * @type {Record<string, (scene: any, active: Name, random: { integer: (n: number) => number }) => Promise<void>>}
  */
 const FAULTS = {
   'the active machine burns': async (scene, active) => {
-    await scene.pair.burn(active);
-    await scene.members[active].burned();
+    await burn(scene, active);
     await scene.active();
     await scene.pair.replace(active);
     scene.members[active].start();
   },
   'the standby machine burns': async (scene, active) => {
     const name = other(active);
-    await scene.pair.burn(name);
-    await scene.members[name].burned();
+    await burn(scene, name);
     await scene.active();
     await scene.pair.replace(name);
     scene.members[name].start();
@@ -201,8 +207,7 @@ const FAULTS = {
   'the cloud is away while the active machine burns': async (scene, active) => {
     await scene.cloud.stop();
     await sleep(1000);
-    await scene.pair.burn(active);
-    await scene.members[active].burned();
+    await burn(scene, active);
     await sleep(4000);
     await scene.cloud.start();
     await scene.active();
