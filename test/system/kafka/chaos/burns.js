@@ -8,12 +8,11 @@ const { setTimeout: sleep } = require('node:timers/promises');
 const { readArguments } = require('../../../../bench/harness/arguments');
 const { KafkaClient } = require('../../../../bench/harness/kafka/client');
 const { kafkaTools } = require('../../../../bench/harness/kafka/broker');
-const { eventually } = require('../../../../bench/harness/net');
 const { haveTool } = require('../../../../bench/harness/tools');
 const { seeded } = require('../../../fixtures/random');
-const { KafkaCluster } = require('./cluster');
+const { KafkaCluster } = require('../../../../bench/harness/kafka/cluster');
 const { Gateway, load } = require('./gateway-process');
-const { Verdict } = require('./verdict');
+const { readAll } = require('../../../../bench/harness/kafka/verdict');
 
 const intro = `Usage: SEGANET_KAFKA=$(.ci/kafka) node test/system/kafka/chaos/burns.js [options]
 
@@ -25,31 +24,12 @@ for must be there, and the records of a device and class in order. Exit code 1 i
 const TOPICS = ['seganet.critical', 'seganet.normal'];
 const PARTITIONS = 4;
 const LOAD_S = 8;
-/** Kafka has everything that it will get if nothing came for this time. */
-const QUIET_MS = 5000;
-
-/** @typedef {{ device: number, kind: number, issued: number, unacked: [number, number][] }} Stream */
-
-/** @param {Stream[]} streams of the generator @param {Verdict} verdict @returns {{ acked: number, lost: string[] }} */
-function compare(streams, verdict) {
-  const result = { acked: 0, lost: /** @type {string[]} */ ([]) };
-  for (const { device, kind, issued, unacked } of streams) {
-    const name = `dev-${String(device).padStart(5, '0')} ${kind}`;
-    const open = new Set(unacked.map(([number]) => number));
-    for (let number = 0; number < issued; number++) {
-      if (open.has(number)) continue;
-      result.acked++;
-      if (!verdict.arrived.get(name)?.has(number)) result.lost.push(`${name} ${number}`);
-    }
-  }
-  return result;
-}
 
 /**
  * @param {KafkaCluster} cluster @param {string} folder @param {number} round
  * @param {{ rate: number, devices: number, acknowledge: 'safe' | 'replicated' }} given
  * @param {() => number} random 0 to 1
- * @returns {Promise<Stream[]>}
+ * @returns {Promise<import('../../../../bench/harness/compare').SentStream[]>}
  */
 async function burnOne(cluster, folder, round, { rate, devices, acknowledge }, random) {
   const home = path.join(folder, `log-${round}`);
@@ -78,22 +58,6 @@ async function burnOne(cluster, folder, round, { rate, devices, acknowledge }, r
   return streams;
 }
 
-/** @param {KafkaClient} client @returns {Promise<Verdict>} */
-async function readAll(client) {
-  const verdict = new Verdict();
-  let at = Date.now();
-  await client.read(TOPICS, (records) => {
-    for (const record of records) verdict.add(record);
-    at = Date.now();
-  });
-  await eventually(() => Date.now() - at > QUIET_MS, {
-    timeoutMs: 600000,
-    everyMs: 500,
-    what: 'the end of the topics'
-  });
-  return verdict;
-}
-
 async function main() {
   const given = readArguments(intro, {
     numbers: {
@@ -117,7 +81,7 @@ async function main() {
     await cluster.start();
     const client = new KafkaClient(cluster.addresses);
     await client.createTopics(TOPICS, PARTITIONS, [], 3);
-    /** @type {Stream[]} */
+    /** @type {import('../../../../bench/harness/compare').SentStream[]} */
     const streams = [];
     for (let round = 0; round < rounds; round++) {
       const more = await burnOne(cluster, folder, round, { rate, devices, acknowledge }, random);
@@ -125,8 +89,8 @@ async function main() {
       const issued = more.reduce((sum, each) => sum + each.issued, 0);
       console.log(`round ${round + 1} of ${rounds}: ${issued} records sent`);
     }
-    const verdict = await readAll(client).finally(() => client.close());
-    const { acked, lost } = compare(streams, verdict);
+    const verdict = await readAll(client, TOPICS).finally(() => client.close());
+    const { acked, lost } = verdict.compare(streams);
     const { records, twice, disorder, foreign, bare, otherKey } = verdict;
     const result = {
       rounds,

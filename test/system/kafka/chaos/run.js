@@ -7,11 +7,11 @@ const path = require('node:path');
 const { readArguments } = require('../../../../bench/harness/arguments');
 const { KafkaBroker, kafkaTools } = require('../../../../bench/harness/kafka/broker');
 const { KafkaClient } = require('../../../../bench/harness/kafka/client');
-const { KafkaCluster } = require('./cluster');
+const { KafkaCluster } = require('../../../../bench/harness/kafka/cluster');
 const { Gateway, load } = require('./gateway-process');
 const { eventually } = require('../../../../bench/harness/net');
 const { haveTool } = require('../../../../bench/harness/tools');
-const { Verdict } = require('./verdict');
+const { Verdict } = require('../../../../bench/harness/kafka/verdict');
 
 const intro = `Usage: SEGANET_KAFKA=$(.ci/kafka) npm run test:kafka -- [options]
 

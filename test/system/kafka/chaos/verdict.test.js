@@ -1,6 +1,6 @@
 'use strict';
 
-const { Verdict } = require('./verdict');
+const { Verdict } = require('../../../../bench/harness/kafka/verdict');
 
 const record = (/** @type {number} */ seq, /** @type {Record<string, string>} */ headers = {}) => ({
   value: Buffer.from(`{"device":"dev-1","seq":${seq},"k":0,"us":5}`),

@@ -1,8 +1,8 @@
 'use strict';
 // Several real Kafka brokers on this machine, each a voter of the controllers' quorum.
 
-const { KafkaBroker } = require('../../../../bench/harness/kafka/broker');
-const { freePort } = require('../../../../bench/harness/broker');
+const { KafkaBroker } = require('./broker');
+const { freePort } = require('../broker');
 
 /** Lines of server.properties for topics that survive the loss of one broker. */
 const LINES = [

@@ -2,6 +2,11 @@
 // Compares what the generator sent with what Kafka has. The generator (bench/loadgen) numbers the records of each
 // device and kind from 0.
 
+const { eventually } = require('../net');
+
+/** Kafka has everything that it will get if nothing came for this time. */
+const QUIET_MS = 5000;
+const READ_MS = 600000;
 const NUMBER = /^\{"device":"([^"]+)","seq":(\d+),"k":(\d)/;
 
 class Verdict {
@@ -54,6 +59,45 @@ class Verdict {
   lost({ sent, acked }) {
     return Math.max(0, acked - this.distinct) || (acked === sent ? sent - this.distinct : 0);
   }
+
+  /**
+   * Compares record by record.
+   * @param {import('../compare').SentStream[]} streams of the generator
+   * @returns {{ acked: number, lost: string[] }}
+   */
+  compare(streams) {
+    const result = { acked: 0, lost: /** @type {string[]} */ ([]) };
+    for (const { device, kind, issued, unacked } of streams) {
+      const name = `dev-${String(device).padStart(5, '0')} ${kind}`;
+      const open = new Set(unacked.map(([number]) => number));
+      for (let number = 0; number < issued; number++) {
+        if (open.has(number)) continue;
+        result.acked++;
+        if (!this.arrived.get(name)?.has(number)) result.lost.push(`${name} ${number}`);
+      }
+    }
+    return result;
+  }
 }
 
-module.exports = { Verdict };
+/**
+ * Reads topics from their start, until nothing more comes.
+ * @param {import('./client').KafkaClient} client @param {string[]} topics
+ * @returns {Promise<Verdict>}
+ */
+async function readAll(client, topics) {
+  const verdict = new Verdict();
+  let at = Date.now();
+  await client.read(topics, (records) => {
+    for (const record of records) verdict.add(record);
+    at = Date.now();
+  });
+  await eventually(() => Date.now() - at > QUIET_MS, {
+    timeoutMs: READ_MS,
+    everyMs: 500,
+    what: 'the end of the topics'
+  });
+  return verdict;
+}
+
+module.exports = { Verdict, readAll };
