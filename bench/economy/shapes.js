@@ -2,17 +2,10 @@
 // Records of three shapes, reproducible from a seed.
 
 const { createHash } = require('node:crypto');
+const { randomOf } = require('../harness/random');
 
 /** Devices that take turns. */
 const DEVICES = 50;
-
-/** @param {number} seed @returns {(n: number) => number} pseudo-random whole numbers below n */
-function randomOf(seed) {
-  return (n) => {
-    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-    return Math.floor((seed / 2 ** 32) * n);
-  };
-}
 
 /**
  * Topic and payload of a device's record, by shape.

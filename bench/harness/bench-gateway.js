@@ -25,7 +25,7 @@ class BenchGateway {
    *          within?: string[]}} options
    *        env: settings as in flow-settings.js
    *        statistics: opens the admin API, which stats() needs
-   *        flow: nodes in addition to those of flows/gateway.json
+   *        flow: nodes in addition to those of flows/gateway.json, or in place of those with the same id
    *        within: command prefix, such as that of a control group
    */
   constructor(options) {
@@ -123,4 +123,19 @@ class BenchGateway {
   }
 }
 
-module.exports = { BenchGateway, engineId };
+/** @param {BenchGateway} gateway that runs @returns {import('../systems').System} */
+const systemOf = (gateway) => ({
+  port: gateway.port,
+  parts: ['gateway'],
+  forwards: true,
+  gateway,
+  stop: () => gateway.stop(),
+  kill: () => gateway.kill(),
+  restart: () => gateway.start(),
+  close: () => gateway.close(),
+  get children() {
+    return gateway.child ? [gateway.child] : [];
+  }
+});
+
+module.exports = { BenchGateway, engineId, systemOf };

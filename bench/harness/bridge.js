@@ -10,9 +10,10 @@ const { brokerLog } = require('./local-broker');
  * @param {import('../systems').Context} context
  * @param {string[]} how configuration of the connection, with its addresses
  * @param {(folder: string) => string[]} [own] configuration of the broker itself
+ * @param {string} [id] its client id at the cloud
  * @returns {Promise<import('../systems').System>}
  */
-async function startBridge(context, how, own = () => []) {
+async function startBridge(context, how, own = () => [], id = 'bridge') {
   const folder = temporary();
   const port = await freePort();
   const { cloud } = context;
@@ -24,7 +25,7 @@ async function startBridge(context, how, own = () => []) {
     ...how,
     `bridge_cafile ${cloud.files.ca}`,
     'bridge_tls_version tlsv1.3',
-    'remote_clientid bridge',
+    `remote_clientid ${id}`,
     'cleansession false',
     'notifications false',
     'topic d/# out 1'
@@ -34,7 +35,7 @@ async function startBridge(context, how, own = () => []) {
     folder,
     parts: ['mosquitto'],
     launch: (started) => started(startMosquitto(folder, 'bridge', lines, context)),
-    ready: () => cloud.waitForClient(/^bridge$/)
+    ready: () => cloud.waitForClient(new RegExp(`^${id}$`))
   });
 }
 

@@ -24,11 +24,12 @@ function splitSettings(settings) {
 }
 
 /**
- * Writes the flow of a gateway: the one in its home, or else the shipped one, with other properties and more nodes. The
- * launcher does not change an existing flow file, because it may be the user's.
+ * Writes the flow of a gateway: the one in its home, or else the shipped one, with other properties and more nodes,
+ * which replace those with the same id. The launcher does not change an existing flow file, because it may be the
+ * user's.
  * @param {string} home
  * @param {ReturnType<typeof splitSettings>['properties']} properties
- * @param {object[]} [more]
+ * @param {{ id?: string }[]} [more]
  */
 function writeFlow(home, properties, more = []) {
   const file = path.join(home, 'gateway.json');
@@ -39,8 +40,9 @@ function writeFlow(home, properties, more = []) {
     if (nodes.length === 0) throw new Error(`the flow has no node of type ${type} with the property ${name}`);
     for (const node of nodes) node[name] = value;
   }
+  const others = flow.filter(({ id }) => !more.some((node) => node.id === id));
   // On the disk, so that a simulated power cut does not remove it.
-  fs.writeFileSync(file, JSON.stringify([...flow, ...more], null, 4), { mode: 0o600, flush: true });
+  fs.writeFileSync(file, JSON.stringify([...others, ...more], null, 4), { mode: 0o600, flush: true });
 }
 
 module.exports = { splitSettings, writeFlow };

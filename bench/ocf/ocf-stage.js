@@ -4,6 +4,7 @@
 const path = require('node:path');
 const { KafkaBroker } = require('../harness/kafka/broker');
 const { createTopics } = require('../harness/kafka/client');
+const { PLACE, kafkaUplink } = require('../harness/kafka/flow');
 const { freePort, waitForPort } = require('../harness/net');
 const { CoapLoad } = require('../runs/coapgen');
 const { oneCore } = require('../runs/coap-run');
@@ -20,7 +21,7 @@ const HEAP = '1g';
 /** Files of a process beside those of the connections. */
 const SPARE_FILES = 512;
 
-const place = { z: 'seganet-tab', engine: ENGINE, carryAsMessages: false, name: '', x: 140, y: 400 };
+const place = { ...PLACE, engine: ENGINE };
 
 /** @param {number} port @param {string} storeFile @param {string} next */
 const cloudNode = (port, storeFile, next) => ({
@@ -37,7 +38,6 @@ const cloudNode = (port, storeFile, next) => ({
 
 /** @param {string} brokers */
 const kafkaNodes = (brokers) => [
-  { id: 'bench-kafka', type: 'seganet-kafka', name: '', version: 1, brokers, security: 'plaintext' },
   {
     ...place,
     id: 'bench-batch',
@@ -47,15 +47,7 @@ const kafkaNodes = (brokers) => [
     flush: 'adaptive',
     wires: [['bench-kafka-uplink']]
   },
-  {
-    ...place,
-    id: 'bench-kafka-uplink',
-    type: 'seganet-kafka-uplink',
-    version: 1,
-    cluster: 'bench-kafka',
-    topic: 'seganet.{class}',
-    wires: []
-  }
+  ...kafkaUplink(brokers, 'bench-kafka-uplink')
 ];
 
 class OcfStage {

@@ -1,6 +1,6 @@
 'use strict';
 
-const { BenchGateway } = require('../harness/bench-gateway');
+const { BenchGateway, systemOf } = require('../harness/bench-gateway');
 
 /** @typedef {import('./index').Context} Context @typedef {import('./index').System} System */
 
@@ -16,19 +16,7 @@ async function start(context, env) {
     await gateway.close();
     throw error;
   }
-  return {
-    port: gateway.port,
-    parts: ['gateway'],
-    forwards: true,
-    gateway,
-    stop: () => gateway.stop(),
-    kill: () => gateway.kill(),
-    restart: () => gateway.start(),
-    close: () => gateway.close(),
-    get children() {
-      return gateway.child ? [gateway.child] : [];
-    }
-  };
+  return systemOf(gateway);
 }
 
 /**
