@@ -87,6 +87,24 @@ test('the client id chooses the gateway, addresses stay true, and devices of a l
   expect(new Map([...atA, ...atB])).toEqual(own);
   expect(Math.min(atA.size, atB.size)).toBeGreaterThan(COUNT / 6);
 
+  // The next connection of each device is at the same gateway.
+  await Promise.all(
+    devices.map((device) => {
+      const again = new Promise((resolve) => device.once('connect', resolve));
+      device.stream.destroy();
+      return again;
+    })
+  );
+  const [againA, againB] = await eventually(
+    async () => {
+      const both = [await a.agents(), await b.agents()];
+      const addresses = new Map(both.flatMap((agents) => [...agents]));
+      return addresses.size === COUNT && [...addresses].every(([id, at]) => own.get(id) !== at) && both;
+    },
+    { timeoutMs: 5000, what: 'all devices again' }
+  );
+  expect([...againA.keys()].sort()).toEqual([...atA.keys()].sort());
+
   await a.gateway.child.stop('SIGKILL');
   await Promise.all(
     devices.map((device, number) => device.publishAsync(`d/dev-${number}/t`, '1', { qos: 1 }))
@@ -94,7 +112,7 @@ test('the client id chooses the gateway, addresses stay true, and devices of a l
   await eventually(async () => (await b.agents()).size === COUNT, { timeoutMs: 10000, what: 'all at b' });
   // Those of b have kept their connections.
   const after = await b.agents();
-  for (const [device, address] of atB) expect([device, after.get(device)]).toEqual([device, address]);
+  for (const [device, address] of againB) expect([device, after.get(device)]).toEqual([device, address]);
 });
 
 test('drain hands the devices over at its rate, says where to, and loses nothing', async () => {
