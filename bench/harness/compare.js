@@ -2,7 +2,8 @@
 // Joins the generator's report of sent records with the sink's report of arrived records.
 
 /**
- * @typedef {{device: number, kind: number, issued: number, unacked: [number, number][]}} SentStream
+ * @typedef {{device: number, kind: number, issued: number, unacked: [number, number][],
+ *           longestUs?: number}} SentStream longestUs: from the intended time of a message to its acknowledgement
  * @typedef {{device: number, kind: number, next: number, missing: [number, number][]}} ArrivedStream
  */
 

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "../common/clock.h"
@@ -155,6 +156,8 @@ void Device::Acknowledge(uint16_t packet_id, int64_t now_us) {
   Flight& flight = flights_[i];
   flight.acked = true;
   ++counters.acked;
+  int64_t& longest_us = longest_us_[flight.kind];
+  longest_us = std::max(longest_us, now_us - flight.intended_us);
   if (flight.intended_us >= start_us_ + fleet_.options.skip_us) {
     counters.ack_us.Add(now_us - flight.intended_us);
     counters.puback_us[flight.kind].Add(now_us - flight.sent_us);
@@ -301,7 +304,7 @@ std::string Device::StreamsJson() const {
     if (kind > 0) text += ",";
     text += "{\"device\":" + std::to_string(fleet_.options.first_device + number_) +
             ",\"kind\":" + std::to_string(kind) + ",\"issued\":" + std::to_string(seq_[kind]) +
-            ",\"unacked\":[";
+            ",\"longestUs\":" + std::to_string(longest_us_[kind]) + ",\"unacked\":[";
     bool first = true;
     for (size_t i = 0; i < flights_.size(); ++i) {
       const Flight& flight = flights_[i];

@@ -49,7 +49,8 @@ class Device {
   bool up() const { return state_ == State::kUp; }
   bool settled() const { return issued_ == due_ && flights_.size() == 0; }
   uint64_t unsent() const { return due_ - issued_; }
-  // Returns {"device":0,"kind":0,"issued":200,"unacked":[[4,4]]} for each kind.
+  // Returns {"device":0,"kind":0,"issued":200,"longestUs":950,"unacked":[[4,4]]} for each kind.
+  // longestUs: the longest time from the intended time of a message to its acknowledgement.
   std::string StreamsJson() const;
 
  private:
@@ -81,6 +82,7 @@ class Device {
   uint64_t due_ = 0;
   uint64_t issued_ = 0;
   uint32_t seq_[kKinds] = {};
+  int64_t longest_us_[kKinds] = {};
 };
 
 // Room for the longest PUBLISH without its payload: fixed header, topic, packet identifier.
