@@ -182,6 +182,12 @@ function readCpu(group) {
   return seconds;
 }
 
+/** @param {number} pid @returns {number} seconds of one process without its group, in ticks */
+function processCpu(pid) {
+  const { stat } = parseStat(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  return (Number(stat[14 - 3]) + Number(stat[15 - 3])) / ticksPerSecond;
+}
+
 /**
  * Returns the CPU time of all processes on this machine, including steal time.
  * @returns {number} seconds of all cores
@@ -240,6 +246,7 @@ module.exports = {
   writtenBytes,
   readGroup,
   readCpu,
+  processCpu,
   readGroups,
   readThreads,
   threadUse,
