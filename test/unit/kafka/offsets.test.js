@@ -52,6 +52,18 @@ test('forgets partitions that another member has, and ignores what becomes safe 
   expect(offsets.due()).toMatchObject([{ partition: 1, offset: 2n }]);
 });
 
+test('a commit that is repeated leaves out partitions that were forgotten, and those that are read from a later offset', () => {
+  const offsets = new Offsets();
+  for (const partition of [0, 1, 2]) offsets.done(offsets.add('t', partition, 1n, 0));
+  const due = offsets.due();
+  expect(offsets.stillDue(due)).toEqual(due);
+  offsets.keep((_topic, partition) => partition === 0);
+  offsets.add('t', 2, 7n, 0);
+  expect(offsets.stillDue(due)).toEqual([due[0]]);
+  offsets.clear();
+  expect(offsets.stillDue(due)).toEqual([]);
+});
+
 test('never commits a record that is not safe, whatever the order of events', () => {
   const seed = Number(process.env.SEED ?? Date.now() % 1e9);
   const { integer } = seeded(seed);

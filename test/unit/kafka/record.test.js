@@ -39,6 +39,18 @@ test('uses the headers of a kafka uplink: topic, class and trace context', () =>
   });
 });
 
+test.each([
+  ['0', 0],
+  ['4294967295', 4294967295],
+  ['4294967296', -1],
+  ['-1', -1],
+  ['1e3', -1],
+  ['', -1],
+  ['99999999999', -1]
+])('has the number of the header seq %s: %i', (seq, expected) => {
+  expect(toRecordArgs(message({ seq }), options).seq).toBe(expected);
+});
+
 test('keeps the name of the topic if the header is not a topic to publish to', () => {
   expect(toRecordArgs(message({ topic: 'd/#' }), options).topic).toBe('readings');
 });

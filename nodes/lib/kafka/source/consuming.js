@@ -45,7 +45,11 @@ class Consuming {
   /** @type {NodeJS.Timeout | undefined} */
   #commitTimer;
   #isCommitting = false;
+  /** Of the consumer in its group, '' = none. A member that did not answer in time comes back with another id. */
+  #memberId = '';
   #isHeld = false;
+  /** Partitions of this member, as `topic:partition`. @type {Set<string>} */
+  #own = new Set();
   /** @type {import('./message-record').Message[]} */
   #batch = [];
 
@@ -111,6 +115,8 @@ class Consuming {
         ...base,
         requestTimeout: 2 * Math.max(JOIN_MS, sessionTimeoutMs),
         groupId: group,
+        // Only the partitions of a member that comes or goes are moved; the other members go on with theirs.
+        protocols: [{ name: 'cooperative-sticky', version: 1 }],
         sessionTimeout: sessionTimeoutMs,
         rebalanceTimeout: Math.max(JOIN_MS, sessionTimeoutMs),
         heartbeatInterval: Math.min(HEARTBEAT_MS, sessionTimeoutMs / 3),
@@ -137,17 +143,29 @@ class Consuming {
   /** Another member of the group may have partitions now that were ours. */
   #rebalanced() {
     this.rebalances++;
-    const assigned = new Set(
+    const memberId = this.#consumer?.memberId || '';
+    const before = this.#memberId;
+    this.#memberId = memberId;
+    if (before !== '' && memberId !== before) {
+      // Others had all of our partitions meanwhile, and the client may still have records that they have delivered.
+      this.#life.fail(
+        new Error('this gateway did not answer its group in time, which gave its partitions to others')
+      );
+      return;
+    }
+    this.#own = new Set(
       (this.#consumer?.assignments ?? []).flatMap((/** @type {any} */ { topic, partitions }) =>
         partitions.map((/** @type {number} */ partition) => `${topic}:${partition}`)
       )
     );
-    this.offsets.keep((topic, partition) => assigned.has(`${topic}:${partition}`));
+    this.offsets.keep((topic, partition) => this.#own.has(`${topic}:${partition}`));
     this.#pace();
   }
 
   /** @param {any} message of the client */
   #onMessage({ topic, partition, offset, leaderEpoch, key, value, headers, timestamp }) {
+    // The client may still have records of a partition that another member has now.
+    if (!this.#own.has(`${topic}:${partition}`)) return;
     const id = this.offsets.add(topic, partition, offset, leaderEpoch ?? -1);
     if (id === 0) return;
     // Copied, because the client's buffer holds a whole response.
@@ -197,7 +215,7 @@ class Consuming {
     this.#isCommitting = true;
     const consumer = this.#consumer;
     try {
-      await consumer.commit({ offsets: due });
+      await consumer.commit(this.#current(due));
       if (consumer === this.#consumer) this.offsets.committed(due);
     } catch {
       // A rebalance, or the coordinator is away: what is due stays due.
@@ -206,6 +224,21 @@ class Consuming {
       this.#isCommitting = false;
     }
     if (consumer === this.#consumer && this.offsets.due().length > 0) this.#commitSoon(COMMIT_MS);
+  }
+
+  /**
+   * Returns the options of a commit. If the group refuses it, because this member has missed a rebalance, the client
+   * joins the group again and repeats the commit as the new member. It reads the offsets anew for this, and finds only
+   * those that are still due: those of other partitions would move back what their new owner has committed.
+   * @param {import('./offsets').Commit[]} due
+   */
+  #current(due) {
+    const { offsets } = this;
+    return {
+      get offsets() {
+        return offsets.stillDue(due);
+      }
+    };
   }
 
   /** A record was not taken: reads again from the last commit. */
@@ -222,6 +255,8 @@ class Consuming {
   /** @param {import('../uplink/errors').Meaning} meaning */
   #refusal(meaning) {
     if (meaning.code === 'GROUP_AUTHORIZATION_FAILED') return accessSentence(meaning);
+    if (meaning.code === 'INVALID_SESSION_TIMEOUT')
+      return `The cluster does not accept a session of ${this.#options.sessionTimeoutMs} ms. Choose one from group.min.session.timeout.ms (6000 by default) to group.max.session.timeout.ms of its brokers, or change these.`;
     if (meaning.kind !== 'topic' && meaning.kind !== 'name') return '';
     return meaning.code === 'TOPIC_AUTHORIZATION_FAILED'
       ? `The cluster does not allow this gateway to read ${this.#options.topics.join(', ')}. Allow it (ACL Read and Describe).`
@@ -231,6 +266,8 @@ class Consuming {
   /** Forgets what the connection had. */
   #drop() {
     this.#consumer = this.#stream = null;
+    this.#memberId = '';
+    this.#own.clear();
     this.#batch = [];
     this.lag.stop();
     this.offsets.clear();
@@ -242,7 +279,7 @@ class Consuming {
     const due = this.offsets.due();
     const consumer = this.#consumer;
     if (consumer && due.length > 0 && this.state === 'connected') {
-      const commit = Promise.resolve(consumer.commit({ offsets: due })).catch(() => {});
+      const commit = Promise.resolve(consumer.commit(this.#current(due))).catch(() => {});
       await Promise.race([commit, new Promise((resolve) => setTimeout(resolve, timeoutMs))]);
     }
     await this.#life.stop();

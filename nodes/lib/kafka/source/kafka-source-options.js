@@ -19,7 +19,7 @@ const schema = {
   classHeader: text('class', /^[^\0]{1,256}$/, 'up to 256 characters'),
   class: recordClass(0),
   window: integer(1, 1000, 500),
-  sessionTimeoutMs: integer(6000, 1800000, 15000),
+  sessionTimeoutMs: integer(1000, 1800000, 15000),
   ...schemaOf(deliveryRows)
 };
 

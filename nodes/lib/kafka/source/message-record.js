@@ -7,6 +7,7 @@ const { FLAG, RecordError } = require('../../base/record');
 const { traceOf } = require('../../base/trace-context');
 
 const NORMAL = 3;
+const MAX_SEQ = 0xffffffff;
 const MAX_TOPIC_BYTES = 65535;
 
 /**
@@ -45,9 +46,20 @@ function toRecordArgs(message, options) {
     cls: named || options.class || NORMAL,
     flags: FLAG.QOS1,
     ts: ts > 0 ? ts : 0,
-    seq: -1,
+    seq: seqOf(header(message, 'seq')),
     trace: traceOf(header(message, 'traceparent'), header(message, 'tracestate'))
   };
+}
+
+/**
+ * Returns the number that the first gateway gave the record. With it, copies of the record can be recognized whoever
+ * sends them.
+ * @param {string | undefined} text
+ * @returns {number} -1 = the device's next
+ */
+function seqOf(text) {
+  const seq = text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : -1;
+  return seq <= MAX_SEQ ? seq : -1;
 }
 
 /** @param {Message} message @param {ReadingOptions} options */

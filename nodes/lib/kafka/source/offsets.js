@@ -100,6 +100,17 @@ class Offsets {
     });
   }
 
+  /**
+   * Returns those of earlier due commits whose partitions were not forgotten since.
+   * @param {Commit[]} commits of due()
+   * @returns {Commit[]}
+   */
+  stillDue(commits) {
+    return commits.filter(({ topic, partition, offset }) =>
+      this.#partitions.get(`${topic}:${partition}`)?.entries.some((each) => each.offset < offset)
+    );
+  }
+
   /** The cluster has committed these. @param {Commit[]} commits of due() */
   committed(commits) {
     for (const { topic, partition, offset } of commits) {
