@@ -59,13 +59,20 @@ module.exports = function (RED) {
       // Records have no route before the first plan. Each plan may have other uplinks.
       const isShut = member.route.shut !== null;
       running.hold(isShut);
-      if (!isStarted && !isShut) running.start();
-      isStarted ||= !isShut;
+      const starts = !isStarted && !isShut && !host.handover.isOn;
+      if (starts) running.start();
+      isStarted ||= starts;
       const loop = findKafkaLoop({ clusterId, topics }, host.uplinks.kafkaTargets(), host.gatewayId);
       if (loop) this.warn(loop);
     });
+    // Another member of the group goes on with its partitions.
+    const endHandover = host.handover.onStart(() => {
+      isStarted = true;
+      void running.stop();
+    });
     this.on('close', (/** @type {() => void} */ done) => {
       unsubscribe();
+      endHandover();
       void running.stop().finally(done);
     });
   }

@@ -16,7 +16,7 @@ const MAX_SERVER_BYTES = 120;
 /**
  * @typedef {object} HandoverView
  * @property {boolean} isOn
- * @property {number} devices with an open connection
+ * @property {number} devices with an open connection, as far as they are known
  * @property {number} moved connections that were ended
  * @property {number} records that wait for a cloud, in memory and on disk
  */
@@ -27,6 +27,12 @@ class Handover {
   #perS = 0;
   #server = '';
   #moved = 0;
+  /** Devices of the last whole pass that the engine counts without a connection: a source pushes their records. */
+  #pushed = 0;
+  /** The same, of the pass that goes on. */
+  #pushedSoFar = 0;
+  /** @type {Set<() => void>} */
+  #starts = new Set();
   /** Devices that may be moved by now, times SECOND_MS. */
   #owed = 0;
   /** Where the pass over the devices goes on. */
@@ -62,6 +68,17 @@ class Handover {
     this.#host.stopAccepting();
     this.#timer = setInterval(() => this.#step(), STEP_MS);
     this.#timer.unref();
+    for (const call of this.#starts) call();
+  }
+
+  /**
+   * Calls when the handover begins, for what takes records from elsewhere.
+   * @param {() => void} call
+   * @returns {() => void} ends it
+   */
+  onStart(call) {
+    this.#starts.add(call);
+    return () => void this.#starts.delete(call);
   }
 
   #step() {
@@ -71,15 +88,17 @@ class Handover {
     const before = this.#moved;
     while (this.#owed >= SECOND_MS) {
       const page = engine.agents(this.#after, PAGE);
-      for (const { device, connected } of page) {
+      for (const { device, connected, address } of page) {
         if (this.#owed < SECOND_MS) return;
         this.#after = device;
+        if (connected && address === '') this.#pushedSoFar++;
         if (!connected || !engine.dismissDevice(device, this.#server)) continue;
         this.#moved++;
         this.#owed -= SECOND_MS;
       }
       if (page.length === PAGE) continue;
       this.#after = '';
+      [this.#pushed, this.#pushedSoFar] = [this.#pushedSoFar, 0];
       if (this.#moved === before) this.#pausedUntil = this.#now() + PAUSE_MS;
       return;
     }
@@ -89,7 +108,7 @@ class Handover {
   view() {
     const { devices, heldRecords, backlogRecords } = this.#host.engine.stats();
     const records = sum(heldRecords) + sum(backlogRecords);
-    return { isOn: this.isOn, devices, moved: this.#moved, records };
+    return { isOn: this.isOn, devices: Math.max(0, devices - this.#pushed), moved: this.#moved, records };
   }
 
   close() {

@@ -9,7 +9,8 @@ afterEach(() => jest.useRealTimers());
 function start(count) {
   const all = Array.from({ length: 2 * count }, (_none, i) => ({
     device: `d-${String(i).padStart(5, '0')}`,
-    connected: i % 2 === 0
+    connected: i % 2 === 0,
+    address: '192.0.2.7'
   }));
   /** @type {string[]} */
   const dismissed = [];
@@ -21,7 +22,7 @@ function start(count) {
     },
     dismissDevice: (/** @type {string} */ device, /** @type {string} */ server) => {
       const found = all.find((each) => each.device === device);
-      if (!found?.connected) return false;
+      if (!found?.connected || found.address === '') return false;
       found.connected = false;
       dismissed.push(`${device} ${server}`);
       return true;
@@ -64,6 +65,21 @@ test('finds a device that appears later, and looks rarely while there is none', 
   all[1].connected = true;
   jest.advanceTimersByTime(2000);
   expect(dismissed).toHaveLength(4);
+  handover.close();
+});
+
+test('does not wait for devices whose records a source pushes, and calls that source once', () => {
+  const { handover, all } = start(3);
+  const called = jest.fn();
+  const other = jest.fn();
+  handover.onStart(called);
+  handover.onStart(other)();
+  all.push({ device: 'from-kafka', connected: true, address: '' });
+  handover.start({ perS: 10, server: '' });
+  handover.start({ perS: 20, server: '' });
+  jest.advanceTimersByTime(3000);
+  expect(handover.view()).toMatchObject({ devices: 0, moved: 3 });
+  expect([called.mock.calls.length, other.mock.calls.length]).toEqual([1, 0]);
   handover.close();
 });
 
