@@ -8,6 +8,7 @@ const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { withVariables } = require('../../nodes/lib/settings/broker-node');
 const { readNotifications } = require('../../nodes/lib/settings/notifications');
 const { checkTargets } = require('../../nodes/lib/events/notify/check');
+const { presetOf } = require('../launcher/presets');
 const { credentialsOf } = require('./flow-credentials');
 
 /** @typedef {import('./check').Finding} Finding */
@@ -19,8 +20,6 @@ const TESTS = {
     require('../../nodes/lib/uplink/session/connection-test').testBroker(...args),
   'seganet-kafka': (...args) => require('../../nodes/lib/kafka/cluster-test').testCluster(...args)
 };
-
-const SHIPPED = path.join(__dirname, '../gateway.json');
 
 /**
  * @param {string} home
@@ -37,8 +36,8 @@ async function checkConnections(home, env) {
   /** @type {Record<string, Record<string, string>>} */
   let credentials;
   try {
-    flow = JSON.parse(readRegular(fs.existsSync(file) ? file : SHIPPED)).map((/** @type {Config} */ each) =>
-      withVariables(each, (name) => env[name])
+    flow = JSON.parse(readRegular(fs.existsSync(file) ? file : presetOf(env.SEGANET_PRESET).flow)).map(
+      (/** @type {Config} */ each) => withVariables(each, (name) => env[name])
     );
     credentials = credentialsOf(home) ?? {};
   } catch {

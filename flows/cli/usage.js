@@ -4,6 +4,7 @@
 const path = require('node:path');
 const { readCommandLine, usageOf } = require('../../nodes/lib/base/cli/command-line');
 const { LANGUAGES } = require('../launcher/flow-texts');
+const { PRESETS } = require('../launcher/presets');
 
 const EXIT = /** @type {const} */ ({ OK: 0, DEGRADED: 1, USAGE: 2, NOT_RUNNING: 2, CANNOT: 3, CONFIG: 78 });
 
@@ -17,6 +18,7 @@ const MOST_GIB = { initial: 64, most: 65_536 };
 const OPTIONS = {
   home: `  --home DIR         the gateway's folder; default: SEGANET_HOME, else ~/.seganet`,
   language: `  --language NAME    of the flow: ${LANGUAGES.join(' or ')}; sets SEGANET_LANGUAGE in gateway.env`,
+  preset: `  --preset NAME      of the flow: ${Object.keys(PRESETS).join(' or ')}; sets SEGANET_PRESET in gateway.env`,
   connect: `  --connect          check: also connect to each broker and Kafka cluster; each topic of MQTT gets an empty message`,
   force: `  --force            backup, install-service: replace the existing file;
                      restore: set the existing folder aside as DIR.before-<time>`,
@@ -37,7 +39,7 @@ const COMMANDS = {
   init: {
     says: 'creates the folder with settings, starter flow and log folder; overwrites nothing',
     more: `The settings are in gateway.env: one line for each environment variable of the gateway, all commented out.`,
-    options: ['home', 'language']
+    options: ['home', 'language', 'preset']
   },
   start: {
     says: 'runs the gateway in the foreground, as npm start does',
@@ -130,6 +132,7 @@ const PROGRAM = {
  * @typedef {object} Options
  * @property {string} home absolute; '' = not given
  * @property {string} language '' = not given
+ * @property {string} preset '' = not given
  * @property {string} file operand, absolute; '' = none
  * @property {string} service of install-service: one of SERVICES
  * @property {string[]} args of that service's program
@@ -165,12 +168,16 @@ const readArguments = (args) =>
     const language = given.text('language') ?? '';
     if (language && !LANGUAGES.includes(language))
       throw usage(`--language takes one of ${LANGUAGES.join(', ')}.`);
+    const preset = given.text('preset') ?? '';
+    if (preset && !Object.hasOwn(PRESETS, preset))
+      throw usage(`--preset takes one of ${Object.keys(PRESETS).join(', ')}.`);
     const to = given.text('to') ?? '';
     if (to.length > 120 || /[\s\p{Cc}]/u.test(to))
       throw usage('--to takes an address of at most 120 characters, such as gw-b.example:1883.');
     return {
       home: home === undefined ? '' : path.resolve(home),
       language,
+      preset,
       file: file ? path.resolve(file) : '',
       force: given.flag('force'),
       mostGib: given.whole('most-gib', MOST_GIB),

@@ -14,6 +14,7 @@ const { exposureProblem } = require('../../nodes/lib/tenants/exposure');
 const { ConfigError } = require('./config-error');
 const { deviceProblems } = require('./device-problems');
 const { passwordsOfTenant } = require('./front-guard');
+const { presetOf, presetProblems } = require('./presets');
 const { profileOf } = require('./profiles');
 const { unknownNames } = require('./unknown-names');
 const { VARIABLES } = require('./variables');
@@ -34,6 +35,7 @@ function problemsTogether(values, env) {
     ...editorProblems(values, passwordsOfTenant(env) !== ''),
     ...deviceProblems(values),
     ...certificateProblems(values),
+    ...presetProblems(values),
     ...uplinkProblems(values),
     ...logProblems(values),
     ...notificationProblems(values),
@@ -167,8 +169,8 @@ function certificateProblem(name, file) {
 }
 
 /**
- * The values of all variables: what is set, else the default of the profile. An empty value counts as not set, except
- * where the variable says otherwise.
+ * The values of all variables: what is set, else the default of the preset or of the profile. An empty value counts as
+ * not set, except where the variable says otherwise.
  * @param {NodeJS.ProcessEnv} env
  * @returns {Values}
  * @throws {ConfigError} with one sentence for every variable that cannot be used
@@ -181,7 +183,10 @@ function readEnvironment(env) {
     env,
     VARIABLES.map(({ name }) => name)
   );
-  const { variables: defaults } = profileOf((env.SEGANET_PROFILE ?? '').trim());
+  const defaults = {
+    ...profileOf((env.SEGANET_PROFILE ?? '').trim()).variables,
+    ...presetOf(env.SEGANET_PRESET).variables
+  };
   for (const { name, initial: usual, check, ifEmpty } of VARIABLES) {
     const set = env[name];
     const initial = () => defaults[name] ?? usual();

@@ -10,9 +10,9 @@ const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { replaceFile } = require('../../nodes/lib/base/replace-file');
 const { ConfigError } = require('./config-error');
 const { flowIn } = require('./flow-texts');
+const { presetOf } = require('./presets');
 
-/** The flow of a gateway, and that of a tenant's gateway, which the keeper of tenants starts. */
-const SHIPPED_FLOW = path.join(__dirname, '..', 'gateway.json');
+/** The flow of a tenant's gateway, which the keeper of tenants starts. */
 const TENANT_FLOW = path.join(__dirname, '..', 'tenant.json');
 /** Values of the uplink broker's credentials; they contain no secret themselves. */
 const BROKER_CREDENTIALS = {
@@ -31,7 +31,7 @@ const BROKER_CREDENTIALS = {
 function prepareHome(
   folder,
   language = 'en',
-  shippedFlow = process.env.SEGANET_TENANT ? TENANT_FLOW : SHIPPED_FLOW
+  shippedFlow = process.env.SEGANET_TENANT ? TENANT_FLOW : presetOf(process.env.SEGANET_PRESET).flow
 ) {
   try {
     makePrivate(folder);

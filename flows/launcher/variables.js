@@ -7,9 +7,11 @@ const os = require('os');
 const path = require('path');
 const { initialOf, parserOf } = require('../../nodes/lib/settings/rows');
 const { choice } = require('../../nodes/lib/base/options');
+const { rows: kafkaRows } = require('../../nodes/lib/kafka/settings/kafka');
 const { TABLE } = require('../../nodes/lib/settings/table');
 const checks = require('./checks');
 const { LANGUAGES } = require('./flow-texts');
+const { PRESETS } = require('./presets');
 const profiles = require('./profiles');
 
 /** @typedef {import('../../nodes/lib/settings/rows').Row} Row */
@@ -140,6 +142,17 @@ const VARIABLES = [
     { ...always('standard'), values: profiles.NAMES.map((name) => `\`${name}\``).join(', ') }
   ),
   own(
+    'SEGANET_PRESET',
+    checks.property(choice(Object.keys(PRESETS), 'single')),
+    'The default flow: `cluster` is for one of several gateways over Apache Kafka.',
+    {
+      ...always('single'),
+      values: Object.keys(PRESETS)
+        .map((name) => `\`${name}\``)
+        .join(', ')
+    }
+  ),
+  own(
     'SEGANET_LANGUAGE',
     checks.property(choice(LANGUAGES, 'en')),
     'Language of the default flow, as long as you have not changed it. The editor and the pages follow the browser.',
@@ -151,6 +164,10 @@ const VARIABLES = [
   ...variablesOf('seganet-uplink-broker', UPLINK_TLS),
   ...variablesOf('seganet-uplink'),
   ...variablesOf('seganet-engine'),
+  ...Object.values(kafkaRows).flatMap((row) => ('variable' in row ? [variableOf(row)] : [])),
+  own('SEGANET_KAFKA_CA', checks.file, "cluster: PEM file of the CA that signed the brokers' certificates.", {
+    shown: 'well-known CAs'
+  }),
   own('SEGANET_EDITOR_PORT', checks.portOrOff, 'Port of the Node-RED editor, or `off`.', always('1880')),
   own(
     'SEGANET_EDITOR_HOST',

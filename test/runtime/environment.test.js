@@ -47,8 +47,16 @@ describe('the table', () => {
     const names = VARIABLES.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(used));
     const elsewhere =
-      /HOME|PROFILE|LANGUAGE|USERNAME|PASSWORD|SECRET|EDITOR|STATUS|METRICS|ADMIN|LOG_FORMAT|TENANTS|OVERLAY/;
+      /HOME|PROFILE|PRESET|KAFKA|LANGUAGE|USERNAME|PASSWORD|SECRET|EDITOR|STATUS|METRICS|ADMIN|LOG_F|TENANTS|OVERLAY/;
     expect(used).toEqual(expect.arrayContaining(names.filter((name) => !elsewhere.test(name))));
+  });
+
+  test('covers every variable of the flow of a cluster', () => {
+    const flow = fs.readFileSync(path.join(ROOT, 'flows', 'cluster.json'), 'utf8');
+    const used = [...flow.matchAll(/\$\{(SEGANET_[A-Z_]+)\}/g)].map(([, name]) => name);
+    const names = VARIABLES.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(used));
+    expect(used).toEqual(expect.arrayContaining(names.filter((name) => /KAFKA/.test(name))));
   });
 
   test('has the defaults of properties without a variable in the default flow', () => {
@@ -176,6 +184,36 @@ describe('refuses an unusable value with a sentence that names the variable', ()
     const { code, output } = await run(process.execPath, ['flows/launcher/start.js', '--help']).ended;
     expect(code).toBe(0);
     expect(output).toContain(helpTable());
+  });
+});
+
+describe('a cluster', () => {
+  const cluster = {
+    SEGANET_PRESET: 'cluster',
+    SEGANET_KAFKA_BROKERS: 'kafka-1:9092,kafka-2:9092',
+    SEGANET_UPLINK_URL: 'mqtts://broker.example.org'
+  };
+
+  test('acknowledges what two brokers have, and is replaced by nothing', () => {
+    expect(readEnvironment(cluster)).toMatchObject({ SEGANET_ACKNOWLEDGE: 'replicated' });
+    expect(readEnvironment({}).SEGANET_ACKNOWLEDGE).toBe('safe');
+  });
+
+  test.each([
+    [{ ...cluster, SEGANET_KAFKA_BROKERS: '' }, /needs the brokers .* Set SEGANET_KAFKA_BROKERS/],
+    [{ ...cluster, SEGANET_UPLINK_URL: undefined }, /has no demo cloud. Set SEGANET_UPLINK_URL/],
+    [{ ...cluster, SEGANET_ACKNOWLEDGE: 'safe' }, /that only this machine has.* Set replicated, or unset it/],
+    [{ ...cluster, SEGANET_BATCH_MODE: 'records' }, /without their time and number.* set envelope/],
+    [{ ...cluster, SEGANET_BATCH_FORMAT: 'sparkplug', SEGANET_SPARKPLUG_GROUP: 'g' }, /Set another one/],
+    [{ ...cluster, SEGANET_COMMANDS: 'on' }, /SEGANET_COMMANDS on has no effect/],
+    [{ ...cluster, SEGANET_KAFKA_SASL: 'plain' }, /belong together/],
+    [{ ...cluster, SEGANET_KAFKA_USERNAME: 'me' }, /belong together/],
+    [{ SEGANET_KAFKA_BROKERS: 'a' }, /has no effect with SEGANET_PRESET single/],
+    [{ SEGANET_PRESET: 'pair' }, /must be one of single, cluster, not "pair"/]
+  ])('refuses %j', (env, sentence) => {
+    const message = problems(/** @type {any} */ (env));
+    expect(message).toMatch(sentence);
+    expect(message.split('\n')).toHaveLength(1);
   });
 });
 

@@ -91,6 +91,27 @@ describe('init', () => {
     expect(output).toMatch(/^note +settings +SEGANET_UPLINK_URL is not set|^ok +settings/m);
   });
 
+  test('writes the flow of a cluster in German, and says what it lacks', async () => {
+    const home = path.join(temporaryFolder(), 'gateway');
+    const init = (/** @type {string[]} */ ...more) => command(['init', '--home', home, ...more]);
+    expect(await init('--preset', 'pairs')).toMatchObject({
+      code: 2,
+      output: expect.stringMatching(/--preset takes one of single, cluster\./)
+    });
+    expect(await init('--preset', 'cluster', '--language', 'de')).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/Set SEGANET_UPLINK_URL and SEGANET_KAFKA_BROKERS/)
+    });
+    expect(fs.readFileSync(path.join(home, 'gateway.json'), 'utf8')).toMatch('"name": "zur Cloud"');
+    expect(fs.readFileSync(path.join(home, 'gateway.env'), 'utf8')).toMatch(/^SEGANET_PRESET=cluster$/m);
+    const check = await command(['check', '--home', home]);
+    expect(check).toMatchObject({ code: 78, output: expect.stringMatching(/Set SEGANET_KAFKA_BROKERS/) });
+    expect(await init('--preset', 'single')).toMatchObject({
+      code: 3,
+      output: expect.stringMatching(/Set SEGANET_PRESET=single in it/)
+    });
+  });
+
   test('writes the flow in German, and refuses a language it lacks or settings that exist', async () => {
     const home = path.join(temporaryFolder(), 'gateway');
     const init = (/** @type {string} */ language) =>

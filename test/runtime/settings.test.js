@@ -4,6 +4,7 @@ const fs = require('fs');
 const http = require('http');
 const path = require('path');
 const { TEXTS, flowIn } = require('../../flows/launcher/flow-texts');
+const { presetOf } = require('../../flows/launcher/presets');
 const { prepareHome, logProblem } = require('../../flows/launcher/home');
 const { isOwnRequest } = require('../../flows/launcher/loopback-guard');
 const { logLine } = require('../../flows/launcher/log');
@@ -98,6 +99,15 @@ describe('the flow', () => {
     expect(read(flowFile)).toBe('[  ]');
   });
 
+  test('is that of the preset, and changes with it until the user has changed it', () => {
+    const home = path.join(temporaryFolder(), 'home');
+    const { flowFile } = prepareHome(home, 'en', presetOf('cluster').flow);
+    const types = () => JSON.parse(read(flowFile)).map(({ type }) => type);
+    expect(types()).toEqual(expect.arrayContaining(['seganet-kafka-uplink', 'seganet-kafka-source']));
+    prepareHome(home, 'en', presetOf('single').flow);
+    expect(types()).not.toContain('seganet-kafka-uplink');
+  });
+
   test('stays as the user has changed it, whatever is shipped', () => {
     const { shipped, home, flowFile } = copied();
     fs.writeFileSync(flowFile, '[{"mine":1}]');
@@ -111,17 +121,20 @@ describe('the flow in German', () => {
   const shipped = read(path.join(ROOT, 'flows', 'gateway.json'));
   const nodes = (/** @type {string} */ text) => JSON.parse(text);
 
-  test('differs from the shipped one only in names, notes and comments, and has words for each', () => {
-    const german = nodes(flowIn(shipped, 'de'));
-    const written = nodes(shipped).flatMap((/** @type {any} */ { name, info }) =>
-      [name, info].filter(Boolean)
-    );
+  test('differs from the shipped ones only in names, notes and comments, and has words for each', () => {
+    const all = [shipped, read(path.join(ROOT, 'flows', 'cluster.json'))];
+    const written = all
+      .flatMap(nodes)
+      .flatMap((/** @type {any} */ { name, info }) => [name, info].filter(Boolean));
     const { name: names, info: infos } = TEXTS.de;
     expect([...Object.keys(names), ...Object.keys(infos)].sort()).toEqual([...new Set(written)].sort());
     const unnamed = (/** @type {any[]} */ flow) => flow.map(({ name: _name, info: _info, ...rest }) => rest);
-    expect(unnamed(german)).toEqual(unnamed(nodes(shipped)));
-    expect(german.find(({ type }) => type === 'seganet-mqtt-devices').name).toBe('Geräte');
-    expect(flowIn(shipped, 'en')).toBe(shipped);
+    for (const text of all) {
+      const german = nodes(flowIn(text, 'de'));
+      expect(unnamed(german)).toEqual(unnamed(nodes(text)));
+      expect(german.find(({ type }) => type === 'seganet-mqtt-devices').name).toBe('Geräte');
+      expect(flowIn(text, 'en')).toBe(text);
+    }
   });
 
   test('follows the language until the user has changed it', () => {

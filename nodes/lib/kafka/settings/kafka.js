@@ -4,18 +4,40 @@
 const { schemaOf } = require('../../settings/rows');
 
 const rows = /** @type {const} */ ({
-  brokers: { type: 'text', default: '' },
-  security: { type: 'choice', values: ['tls', 'plaintext'], default: 'tls' },
+  brokers: {
+    type: 'text',
+    default: '',
+    variable: 'SEGANET_KAFKA_BROKERS',
+    help: 'cluster: brokers of the Kafka cluster, `HOST:PORT`, comma-separated; some of them may be away.'
+  },
+  security: {
+    type: 'choice',
+    values: ['tls', 'plaintext'],
+    default: 'tls',
+    variable: 'SEGANET_KAFKA_SECURITY',
+    help: 'cluster: how the brokers are reached; plaintext shows the records to the network.'
+  },
   tls: { type: 'text', default: '' },
   minTls: { type: 'choice', values: ['TLSv1.3', 'TLSv1.2'], default: 'TLSv1.3' },
   sasl: {
     type: 'choice',
     values: ['none', 'plain', 'scram-sha-256', 'scram-sha-512'],
-    default: 'none'
+    default: 'none',
+    variable: 'SEGANET_KAFKA_SASL',
+    help: 'cluster: login at the brokers.'
   },
   // Credentials are a part of the store; a flow file may carry them as properties instead, for ${NAME}.
-  username: { type: 'text', default: '' },
-  password: { type: 'secret' },
+  username: {
+    type: 'text',
+    default: '',
+    variable: 'SEGANET_KAFKA_USERNAME',
+    help: 'cluster: user name for this login.'
+  },
+  password: {
+    type: 'secret',
+    variable: 'SEGANET_KAFKA_PASSWORD',
+    help: 'cluster: password for this login.'
+  },
   clientId: {
     type: 'text',
     default: '',
