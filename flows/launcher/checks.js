@@ -20,6 +20,7 @@ const { parseGroups } = require('../../nodes/lib/settings/group-options');
 const { parsePaths } = require('../../nodes/lib/settings/path-options');
 const { validateTopicTemplate } = require('../../nodes/lib/base/topic-template');
 const { shown } = require('../../nodes/lib/base/values');
+const { parsePostgresUrls } = require('../../nodes/lib/postgres/url');
 
 /** @typedef {(value: string) => string} Check */
 
@@ -68,6 +69,18 @@ function folder(value) {
 
 /** @type {Check} */
 const logFolder = (value) => property(engine.logDir)(folder(value));
+
+/** The address of the log of a pair. @type {Check} */
+function database(value) {
+  const address = property(engine.logUrl)(value.trim());
+  try {
+    parsePostgresUrls(address);
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error);
+    throw new Error(`is wrong. ${message.replace(/\.$/, '')}`, { cause: error });
+  }
+  return address;
+}
 
 /** @param {number} least @param {number} most @returns {Check} */
 function integer(least, most) {
@@ -213,6 +226,7 @@ module.exports = {
   text,
   property,
   folder,
+  database,
   logFolder,
   integer,
   portOrOff,

@@ -3,6 +3,7 @@
 // Ends the gateway. Node-RED stops the nodes on a signal, which drains them. This module handles the other cases: an
 // end before the start is complete, an end that hangs, and an end without a signal.
 
+const { beginEnd } = require('../../nodes/lib/base/process-end');
 const { say, sayLast } = require('./log');
 const { SIGNALS } = require('./together');
 
@@ -33,6 +34,7 @@ function stopOnSignals(onFirst) {
         // Node-RED adds its own listeners once it is loaded. Before that, there is nothing to drain.
         if (process.listenerCount('SIGTERM') === 1) process.exit(0);
         say(`stopping (${signal}): delivering held records`);
+        beginEnd();
         onFirst();
         // Node-RED listens to the others.
         if (process.listenerCount(signal) === 1) process.emit('SIGTERM', 'SIGTERM');

@@ -41,6 +41,7 @@ const FORMS = {
   bridges: checks.bridges,
   subscribers: checks.subscribers,
   proxies: checks.proxies,
+  database: checks.database,
   text: checks.text
 };
 

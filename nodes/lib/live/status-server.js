@@ -1,6 +1,7 @@
 'use strict';
 // The status page on a port of its own: an HTTP server that passes only the requests of the page, of health checks and
-// of Prometheus to Node-RED's server, which checks the login as it does for the editor. The editor and the rest of the admin API cannot be reached here.
+// of Prometheus to Node-RED's server, which checks the login as it does for the editor. The editor and the rest of the
+// admin API cannot be reached here.
 
 const http = require('node:http');
 const https = require('node:https');

@@ -1,12 +1,18 @@
 'use strict';
 
-const { randomBytes } = require('node:crypto');
+const { createHash, randomBytes } = require('node:crypto');
 const path = require('node:path');
+const { hasBegunEnd } = require('../base/process-end');
 const { StoreThread } = require('../store/store-thread');
 const { checkOptions } = require('./options');
 
 /** EX_TEMPFAIL: the service manager starts the process again, which is then the standby. */
 const EXIT_FENCED = 75;
+/** A deploy opens the log again as the same owner. */
+const PROCESS = randomBytes(16);
+
+/** @param {string} log @returns {string} */
+const holderOf = (log) => createHash('sha256').update(PROCESS).update(log).digest('hex').slice(0, 16);
 
 /**
  * The store thread of a log in PostgreSQL, which a pair of gateways shares.
@@ -20,7 +26,7 @@ class PairThread extends StoreThread {
     super(options, {
       check: checkOptions,
       parts: path.join(__dirname, 'log-parts.js'),
-      data: { holder: randomBytes(8).toString('hex') }
+      data: { holder: holderOf(options.name) }
     });
     /** Commits are on two machines: an acknowledgement may depend on them. */
     this.isReplicated = false;
@@ -42,6 +48,12 @@ class PairThread extends StoreThread {
       this.emit('lost', reason);
       process.exit(EXIT_FENCED);
     });
+  }
+
+  /** Lets the other gateway have the log if this process ends. @param {number} timeoutMs */
+  stop(timeoutMs) {
+    if (hasBegunEnd()) this.thread.post({ type: 'release' });
+    return super.stop(timeoutMs);
   }
 }
 

@@ -28,6 +28,7 @@ function makeParts({ options, workerData, post, problem, changed, restored }) {
   });
   const onMessage = (/** @type {any} */ { type }) => {
     if (type === 'told') telling.shift()?.();
+    else if (type === 'release') store.releases = true;
   };
   return { store, sessions, deadLetters: new PairDeadLetters(store), onMessage };
 }

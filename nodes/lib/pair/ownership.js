@@ -9,6 +9,8 @@ const { Replication } = require('./replication');
 /** Between two signs of life, and between two looks of the standby. */
 const BEAT_MS = 300;
 const LOOK_MS = 150;
+/** Longest time for one look, which may count the rows of the log. */
+const LOOK_LIMIT_MS = 15000;
 const [RETRY_MIN_MS, RETRY_MAX_MS] = [100, 1000];
 /** Longest time for the release of the lease at the end. */
 const RELEASE_MS = 1000;
@@ -84,15 +86,15 @@ class Ownership {
     this.#isStopping = true;
   }
 
-  /** Lets the other gateway have the log, and closes the connections. */
-  async close() {
+  /** Closes the connections. @param {boolean} releases lets the other gateway have the log at once */
+  async close(releases) {
     this.#isClosed = true;
     this.#replication?.close();
     clearTimeout(this.#beatTimer);
     clearTimeout(this.#lookTimer);
     const { use } = this;
     this.use = null;
-    if (use) {
+    if (use && releases) {
       const late = new Promise((resolve) => setTimeout(resolve, RELEASE_MS).unref());
       await Promise.race([this.#lease.release(use.database).catch(() => {}), late]);
     }
@@ -115,18 +117,33 @@ class Ownership {
   /** Connects, and takes the log if nobody has it; else it looks again after a moment. */
   async #look() {
     if (this.#isClosed || this.#isStopping) return;
+    /** @type {NodeJS.Timeout | undefined} */
+    let late;
+    /** @type {PairDatabase | null} */
+    let database = null;
     try {
-      const database = (this.#connected ??= await this.#connect());
+      database = await this.#connection();
+      const fail = database.fail.bind(database);
+      late = setTimeout(fail, LOOK_LIMIT_MS, new Error('it does not answer'));
       if (await this.#lease.isLost(database)) return this.end();
       const taken = await this.#lease.take(database);
       if (taken) await this.#open(database, taken.batch);
       else if (this.role !== 'standby') this.#become('standby');
-      if (!this.#connected) return;
+      if (this.#connected !== database) return;
       this.#tries = 0;
       if (!taken) this.#lookTimer = setTimeout(() => void this.#look(), LOOK_MS);
     } catch (error) {
-      this.#failed(/** @type {Error} */ (error));
+      // Unless the connections have failed before, which has been said.
+      if (!database || this.#connected === database) this.#failed(/** @type {Error} */ (error));
+    } finally {
+      clearTimeout(late);
     }
+  }
+
+  /** @returns {Promise<PairDatabase>} rejects with a sentence */
+  async #connection() {
+    this.#connected ??= await this.#connect();
+    return this.#connected;
   }
 
   async #connect() {
@@ -216,10 +233,9 @@ class Ownership {
     if (this.#isClosed) return;
     if (wasActive) this.#telling = this.#telling.then(() => this.#tell(false)).catch(() => {});
     if (this.role === 'standby') this.role = 'opening';
-    const isOurs = error.message.startsWith('The database of the log');
-    this.why = isOurs
-      ? error.message
-      : `The connection to the database of the log failed (${error.message}).`;
+    const isSentence = /^[A-Z].*\.$/s.test(error.message);
+    const sentence = `The connection to the database of the log failed (${error.message}).`;
+    this.why = isSentence ? error.message : sentence;
     this.#parts.changed();
     const wait = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(10, this.#tries++));
     this.#lookTimer = setTimeout(() => void this.#look(), wait);

@@ -12,6 +12,7 @@ const { SCHEMA, setUp } = require('./schema');
 
 const CONNECT_MS = 2000;
 const ANSWER_MS = 2000;
+const OPEN_MS = 4000;
 const READ_MS = 10000;
 /** A transaction waits while no standby confirms it, so its connection has no limit. */
 const NEVER = 0;
@@ -69,6 +70,9 @@ class PairDatabase {
         onDown: (error) => database?.fail(error),
         onWarning
       });
+      const close = () => Object.values(made).forEach((connection) => connection.close());
+      // A server that hangs accepts connections, and answers nothing.
+      const late = setTimeout(close, OPEN_MS);
       try {
         await made.writer.start();
         await setUp(made.writer, address.shown);
@@ -77,11 +81,13 @@ class PairDatabase {
         database.#onDown = onDown;
         return database;
       } catch (error) {
-        for (const connection of Object.values(made)) connection.close();
+        close();
         reasons.push(`${address.shown}: ${/** @type {Error} */ (error).message}`);
+      } finally {
+        clearTimeout(late);
       }
     }
-    throw new Error(`The database of the log cannot be written. ${reasons.join(' · ')}`);
+    throw new Error(`The database of the log cannot be written: ${reasons.join(' · ')}.`);
   }
 
   /** @returns {number[]} processes of the server that work for these connections */
@@ -125,7 +131,7 @@ function connections(pg, address, name, { onDown, onWarning }) {
       session: `${session}; ${waits}`,
       prepare: async (db) => {
         const found = await db.get('SELECT pg_is_in_recovery() AS yes');
-        if (found?.yes) throw new Error('it is a standby, which cannot be written.');
+        if (found?.yes) throw new Error('it is a standby, which cannot be written');
       },
       onUp: () => {},
       onDown,

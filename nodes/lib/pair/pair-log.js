@@ -98,6 +98,8 @@ class PairLog {
     /** @type {{ by: number, done: (inTime: boolean) => void, timer: NodeJS.Timeout } | null} */
     this.stopping = null;
     this.isStopped = false;
+    /** The other gateway may have the log when this one has stopped. */
+    this.releases = false;
   }
 
   start() {
@@ -173,7 +175,7 @@ class PairLog {
   tick() {}
 
   /**
-   * Commits pending chunks and deletions, releases the lease, and closes.
+   * Commits pending chunks and deletions, and closes.
    * @param {number} timeoutMs longest time for the commits
    * @param {(inTime: boolean) => void} done true: nothing is left to commit
    */
@@ -485,7 +487,7 @@ class PairLog {
     clearTimeout(this.timer);
     clearTimeout(stopping?.timer);
     this.detach();
-    await this.#ownership.close();
+    await this.#ownership.close(this.releases);
     stopping?.done(inTime);
   }
 }

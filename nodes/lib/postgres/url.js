@@ -36,18 +36,18 @@ function isPostgresUrl(text) {
 function parsePostgresUrl(text) {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !isPostgresUrl(text)) {
-    throw new RangeError('The store must be an address such as postgres://user@host/database.');
+    throw new RangeError('The database must have an address such as postgres://user@host/database.');
   }
   if (url.password) {
     throw new RangeError(
-      'The address of the store must not contain the password. Enter it in its own field, or set PGPASSWORD or PGPASSFILE.'
+      'The address of the database must not contain the password. Enter it in its own field, or set PGPASSWORD or PGPASSFILE.'
     );
   }
   const { searchParams: given } = url;
   for (const name of given.keys()) {
     if (!PARAMETERS.has(name) || given.getAll(name).length > 1) {
       throw new RangeError(
-        `The address of the store may have the parameters ${[...PARAMETERS].join(', ')}, each once, not ${name}.`
+        `The address of the database may have the parameters ${[...PARAMETERS].join(', ')}, each once, not ${name}.`
       );
     }
   }
@@ -56,7 +56,7 @@ function parsePostgresUrl(text) {
   const database = decoded(url.pathname.slice(1));
   if (!host || !user || !database || database.includes('/') || /[,\s\0]/.test(`${host}${user}${database}`)) {
     throw new RangeError(
-      'The address of the store must name one host, a user and a database: postgres://user@host/database.'
+      'The address of the database must name one host, a user and a database: postgres://user@host/database.'
     );
   }
   const isLocal = host.startsWith('/') || isLoopback(host);

@@ -96,6 +96,7 @@ const rows = /** @type {const} */ ({
   },
   logUrl: {
     type: 'text',
+    form: 'database',
     default: '',
     pattern: /^postgres(ql)?:\/\/[^\0]{1,1000}$/i,
     shape: 'an address such as postgres://user@host1,host2/database',

@@ -13,7 +13,7 @@ const options = require('../base/options');
  * What the text of a variable contains. The launcher checks it more strictly than the node's parser, which leaves it
  * to the code that uses the value (flows/launcher/variables.js).
  * @typedef {'host' | 'file' | 'folder' | 'url' | 'groups' | 'paths' | 'template' | 'rules' | 'permissions' |
- *   'bridges' | 'subscribers' | 'proxies' | 'text'} Form
+ *   'bridges' | 'subscribers' | 'proxies' | 'database' | 'text'} Form
  */
 
 /**

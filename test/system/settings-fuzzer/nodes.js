@@ -239,7 +239,7 @@ class Bench {
     return [];
   }
 
-  /** @param {string} text @returns {Promise<boolean>} true = the short form of a reason that the launcher prints in full */
+  /** @param {string} text @returns {Promise<boolean>} true = short for a reason that the launcher prints in full */
   async #isExternal(text) {
     if (!shortReasons().includes(text.split(' · ')[0])) return false;
     const isPrinted = () => LAUNCHER_LINE.test(this.child?.output ?? '');
