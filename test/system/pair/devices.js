@@ -25,6 +25,8 @@ class Device {
     this.count = 0;
     /** @type {Set<string>} */
     this.acked = new Set();
+    /** @type {Set<string>} */
+    this.sent = new Set();
     /** Sent again by the client. @type {Set<string>} */
     this.again = new Set();
     this.lastAckAt = performance.now();
@@ -39,7 +41,9 @@ class Device {
     });
     this.client.on('error', () => {});
     this.client.on('packetsend', (packet) => {
-      if (packet.cmd === 'publish' && packet.dup) this.again.add(String(packet.payload));
+      if (packet.cmd !== 'publish') return;
+      const value = String(packet.payload);
+      (this.sent.has(value) ? this.again : this.sent).add(value);
     });
   }
 
