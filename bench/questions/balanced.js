@@ -2,12 +2,11 @@
 // A gateway of several dies behind HAProxy: which devices move, and when each of its devices is acknowledged again.
 //   node native/node/run.js bench/questions/balanced.js --help
 
-const { engineId } = require('../harness/bench-gateway');
 const { eventually } = require('../harness/net');
 const { haveTool } = require('../harness/tools');
 const { readOptions, fail } = require('../options/options');
 const { conditions, markdown, list, save, fixed } = require('../report/report');
-const { startBalancer, startGateways } = require('../runs/gateways');
+const { moves, startBalancer, startGateways, whereabouts } = require('../runs/gateways');
 const { Stage, sleep } = require('../runs/stage');
 const { percentile } = require('../stats/latency');
 
@@ -26,34 +25,6 @@ const BACK_MS = 15000;
 const UP_MS = 2000;
 
 /** @typedef {import('../systems').System} System */
-
-/**
- * Returns the addresses of the connected devices of each gateway.
- * @param {System[]} gateways
- * @returns {Promise<Map<string, { gateway: number, address: string }>>} by device
- */
-async function whereabouts(gateways) {
-  const found = new Map();
-  for (const [index, { gateway }] of gateways.entries()) {
-    const url = `http://127.0.0.1:${gateway?.editorPort}/seganet/engines/${engineId}/agents?limit=10000`;
-    const { agents } = /** @type {any} */ (await (await fetch(url)).json());
-    for (const { device, address, connected } of agents)
-      if (connected) found.set(device, { gateway: index, address });
-  }
-  return found;
-}
-
-/**
- * @param {Awaited<ReturnType<typeof whereabouts>>} before @param {typeof before} after @param {number} dead
- * @param {number} count of gateways
- */
-function compare(before, after, dead, count) {
-  const stayed = [...before].filter(([, { gateway }]) => gateway !== dead);
-  const differs = (/** @type {'gateway' | 'address'} */ field) =>
-    stayed.filter(([device, place]) => place[field] !== after.get(device)?.[field]).length;
-  const share = ((before.size - stayed.length) / before.size) * count;
-  return { share, moved: differs('gateway'), cut: differs('address') };
-}
 
 /**
  * @param {Stage} stage @param {number} port of the balancer @param {System[]} gateways @param {number} dead
@@ -92,7 +63,7 @@ async function killOne(stage, port, gateways, dead, { silent, death }) {
     waits.set(name, Math.max(waits.get(name) ?? 0, longestUs / 1000));
   }
   return {
-    ...compare(before, after, dead, gateways.length),
+    ...moves(before, after, dead, gateways.length),
     backMs: [...waits.values()],
     unacked: sent - acked
   };

@@ -3,6 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { engineId } = require('../harness/bench-gateway');
 const { Child } = require('../harness/child');
 const { sbin } = require('../harness/cloud');
 const { root } = require('../harness/gateway');
@@ -62,4 +63,34 @@ async function startBalancer(stage, gateways) {
   return { child, port };
 }
 
-module.exports = { startBalancer, startGateways };
+/**
+ * Returns the addresses of the connected devices of each gateway.
+ * @param {System[]} gateways
+ * @returns {Promise<Map<string, { gateway: number, address: string }>>} by device
+ */
+async function whereabouts(gateways) {
+  const found = new Map();
+  for (const [index, { gateway }] of gateways.entries()) {
+    const url = `http://127.0.0.1:${gateway?.editorPort}/seganet/engines/${engineId}/agents?limit=10000`;
+    const { agents } = /** @type {any} */ (await (await fetch(url)).json());
+    for (const { device, address, connected } of agents)
+      if (connected) found.set(device, { gateway: index, address });
+  }
+  return found;
+}
+
+/**
+ * Returns the dead gateway's part of all devices times the number of gateways, and the devices of the others that
+ * afterwards are at another gateway, or on another connection.
+ * @param {Awaited<ReturnType<typeof whereabouts>>} before @param {typeof before} after @param {number} dead
+ * @param {number} count of gateways
+ */
+function moves(before, after, dead, count) {
+  const stayed = [...before].filter(([, { gateway }]) => gateway !== dead);
+  const differs = (/** @type {'gateway' | 'address'} */ field) =>
+    stayed.filter(([device, place]) => place[field] !== after.get(device)?.[field]).length;
+  const share = ((before.size - stayed.length) / before.size) * count;
+  return { share, moved: differs('gateway'), cut: differs('address') };
+}
+
+module.exports = { moves, startBalancer, startGateways, whereabouts };

@@ -65,9 +65,22 @@ describe('the load generator', () => {
         setTimeout(() => acknowledge(socket, messageId), 300);
       } else acknowledge(socket, messageId);
     });
-    const options = { devices: 1, steps: '50,50,50', 'step-seconds': 0.4, inflight: 1, 'alarm-every': 0 };
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-load-'));
+    const out = path.join(folder, 'load.json');
+    const options = {
+      devices: 1,
+      steps: '50,50,50',
+      'step-seconds': 0.4,
+      inflight: 1,
+      'alarm-every': 0,
+      out
+    };
     const { steps, sent } = await runLoad(server, { ...options, 'late-ms': 100 });
+    const [{ longestUs }] = JSON.parse(fs.readFileSync(out, 'utf8')).streams;
+    fs.rmSync(folder, { recursive: true });
     expect(sent).toBe(60);
+    // The wait of the device: that of its slowest message.
+    expect(longestUs).toBe(Math.max(...steps.map((/** @type {any} */ { ackUs }) => ackUs.max)));
     expect(steps[1].late).toBeGreaterThanOrEqual(8);
     expect(steps[1].sent).toBe(20);
     expect(steps[1].ackUs.max).toBeGreaterThan(250000);

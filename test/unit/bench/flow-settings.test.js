@@ -28,6 +28,13 @@ test('properties replace those of the shipped flow, then those of the flow in th
   expect(flow().filter(({ id }) => id === 'more')).toHaveLength(1);
 });
 
+test('a node with the id of another replaces it', () => {
+  writeFlow(home, [], [{ id: 'seganet-uplink-1', type: 'comment' }]);
+  expect(flow().filter(({ id }) => id === 'seganet-uplink-1')).toEqual([
+    { id: 'seganet-uplink-1', type: 'comment' }
+  ]);
+});
+
 test('a property that no node of the flow has is refused', () => {
   expect(() => writeFlow(home, [['seganet-batch', 'gap', '4']])).toThrow(
     'the flow has no node of type seganet-batch with the property gap'

@@ -28,6 +28,13 @@ test('counts acknowledged records that are not there', () => {
   expect(verdict.lost({ sent: 3, acked: 2 })).toBe(0);
 });
 
+test('names each acknowledged record that is not there', () => {
+  const verdict = verdictOf(record(0), record(2));
+  const stream = { device: 1, kind: 0, issued: 5, unacked: /** @type {[number, number][]} */ ([[3, 3]]) };
+  verdict.arrived.set('dev-00001 0', new Set([0, 2]));
+  expect(verdict.compare([stream])).toEqual({ acked: 4, lost: ['dev-00001 0 1', 'dev-00001 0 4'] });
+});
+
 test('sees a first copy that is out of order, a copy with another key, foreign records and those without seq', () => {
   const { value } = record(7);
   const verdict = verdictOf(
