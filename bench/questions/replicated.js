@@ -18,7 +18,8 @@ const { Stage, sleep } = require('../runs/stage');
 const intro = `Usage: SEGANET_KAFKA=$(.ci/kafka) node native/node/run.js bench/questions/replicated.js [options]
 
 Runs each case in turn: the gateway with 'safe' and 'stored' and mosquitto as its cloud, and with 'safe' and 'replicated'
-and three Kafka brokers (replication 3, min.insync.replicas 2), which run on this machine, too, idle in the other cases.
+and three Kafka brokers (replication 3, min.insync.replicas 2). The brokers run on this machine, too; they are idle in the
+other cases, and a first run, which warms them up, does not count.
 The devices send each of --rates in all, one after the other, for twice --step s; the second half is measured. PUBACK is
 the time from the intended send to the PUBACK. CPU µs/record is that of the gateway; brokers, generator and the rest are
 beside it.`;
@@ -173,6 +174,7 @@ async function main() {
     await cluster.start();
     const client = new KafkaClient(cluster.addresses);
     await client.createTopics(TOPICS, PARTITIONS, [], 3).finally(() => client.close());
+    await run('replicated', cluster, profile, rates, own.step); // Java compiles what it runs often
     console.error('three brokers run');
     const told = {
       ...conditions(profile, repeat),
