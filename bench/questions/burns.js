@@ -24,6 +24,7 @@ const RANGE_MS = 3000;
 /** Before the burn. */
 const AWAY_MS = { least: 500, range: 2000 };
 const LOAD_S = 8;
+const DRAIN_S = 120;
 
 /** @param {number} burns @param {number} seed @returns {import('../runs/burn').Burn[]} */
 function scheduleOf(burns, seed) {
@@ -74,6 +75,8 @@ async function main() {
   const names = own.pairs.split(',');
   for (const name of names) if (!PAIRS[name]) fail(`--pairs: '${name}' is not known. See --help.`);
   if (profile.seconds < LOAD_S) fail(`--seconds must be at least ${LOAD_S}`);
+  // Every record is acknowledged, however long the cloud needs to come back.
+  profile.drain = DRAIN_S;
   const missing = [...(names.includes('kafka') ? kafkaTools() : []), 'mosquitto'].filter(
     (tool) => !haveTool(tool)
   );
