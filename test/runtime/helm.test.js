@@ -126,13 +126,16 @@ describe('the chart', () => {
     expect(names.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  test.each(['small.yaml', 'kafka.yaml'])('has settings with which the gateway starts: %s', (example) => {
-    const env = { ...environmentOf(render(example)), ...LOGIN };
-    expect(readEnvironment(env)).toMatchObject({
-      SEGANET_STATUS_HOST: '0.0.0.0',
-      SEGANET_DEVICE_HOST: '0.0.0.0'
-    });
-  });
+  test.each(['small.yaml', 'pair.yaml', 'kafka.yaml'])(
+    'has settings with which the gateway starts: %s',
+    (example) => {
+      const env = { ...environmentOf(render(example)), ...LOGIN };
+      expect(readEnvironment(env)).toMatchObject({
+        SEGANET_STATUS_HOST: '0.0.0.0',
+        SEGANET_DEVICE_HOST: '0.0.0.0'
+      });
+    }
+  );
 
   test('lets each Service and budget find the pods and ports that it is for', () => {
     for (const example of EXAMPLES) {
@@ -150,8 +153,10 @@ describe('the chart', () => {
         const open = pod.spec.containers[0].ports.map((/** @type {any} */ { name }) => name);
         for (const { targetPort } of spec.ports) expect(open).toContain(targetPort);
       }
-      for (const { spec } of objects.filter(({ kind }) => kind === 'PodDisruptionBudget'))
-        expect(ofLabels(spec.selector.matchLabels)).toHaveLength(1);
+      const budgets = objects.filter(({ kind }) => kind === 'PodDisruptionBudget');
+      // The standby of a pair is not ready, so a budget would never let the other one go.
+      expect(budgets).toHaveLength(example === 'pair.yaml' ? 0 : pods.length);
+      for (const { spec } of budgets) expect(ofLabels(spec.selector.matchLabels)).toHaveLength(1);
       for (const { spec } of pods)
         for (const { labelSelector } of spec.topologySpreadConstraints)
           expect(ofLabels(labelSelector.matchLabels)).toHaveLength(1);
@@ -287,6 +292,17 @@ describe('the chart', () => {
     expect([status, status ? stderr : '']).toEqual([0, '']);
   });
 
+  test('gives a pair one name and one log, and updates it by hand', () => {
+    const objects = render('pair.yaml');
+    const { SEGANET_GATEWAY_ID: id, SEGANET_LOG_URL: log } = environmentOf(objects);
+    expect([id, log]).toEqual(['plant', expect.stringMatching(/^postgres:/)]);
+    const { replicas, updateStrategy } = find(objects, 'StatefulSet').spec;
+    expect([replicas, updateStrategy]).toEqual([2, { type: 'OnDelete' }]);
+    // Its standby serves the devices only when the other one has ended.
+    expect(podOf(objects).containers[0].lifecycle).toBeUndefined();
+    expect(find(render('small.yaml'), 'StatefulSet').spec.updateStrategy).toBeUndefined();
+  });
+
   test('gives Kafka the topics that the acknowledgement "replicated" needs', () => {
     const topics = render('kafka.yaml').filter(({ kind }) => kind === 'KafkaTopic');
     expect(topics.map(({ metadata }) => metadata.name)).toEqual(
@@ -325,6 +341,9 @@ describe('the chart', () => {
     ['ports.coap=5684,ports.coaps=5684', /ports\.coaps: another listener/],
     ['haproxy.enabled=true', /env\.SEGANET_DEVICE_PROXIES: with haproxy\.enabled/],
     ['flow=x', /flow: a flow of Node-RED is a JSON array/],
+    ['pair.gatewayId=plant', /pair\.gatewayId and env\.SEGANET_LOG_URL belong together/],
+    ['env.SEGANET_LOG_URL=postgres://a@b/c', /belong together/],
+    ['pair.gatewayId=a,env.SEGANET_LOG_URL=postgres://a@b/c', /replicas: a pair has 2 gateways/],
     ['kafka.topics={a}', /kafka\.cluster: name the Kafka object/],
     ['kafka.caSecret=a', /kafka\.brokers: name the brokers/]
   ])('refuses %s with a sentence', (set, message) => {

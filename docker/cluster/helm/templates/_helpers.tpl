@@ -94,6 +94,16 @@ ports:
 {{- if and $values.haproxy.enabled (not $values.ports.mqtt) }}
 {{- fail "ports.mqtt: haproxy.enabled needs a port of MQTT." }}
 {{- end }}
+{{- $isPair := ne $values.pair.gatewayId "" }}
+{{- if ne $isPair (hasKey $set "SEGANET_LOG_URL") }}
+{{- fail "pair.gatewayId and env.SEGANET_LOG_URL belong together: set both for a pair, or neither." }}
+{{- end }}
+{{- if and $isPair (ne (int $values.replicas) 2) }}
+{{- fail "replicas: a pair has 2 gateways." }}
+{{- end }}
+{{- if and $isPair $values.haproxy.enabled }}
+{{- fail "haproxy.enabled: the devices of a pair go to the gateway that is ready, so it needs no HAProxy." }}
+{{- end }}
 {{- $taken := list "1880/TCP" "1881/TCP" }}
 {{- range include "seganet.ports" . | fromJsonArray }}
 {{- $port := printf "%v/%s" .port .protocol }}
