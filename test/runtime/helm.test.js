@@ -161,7 +161,8 @@ describe('the chart', () => {
         for (const { labelSelector } of spec.topologySpreadConstraints)
           expect(ofLabels(labelSelector.matchLabels)).toHaveLength(1);
     }
-    const services = render('kafka.yaml').filter(({ kind }) => kind === 'Service');
+    const all = render('kafka.yaml', '--set', 'ports.coap=5683,ports.http=8080');
+    const services = all.filter(({ kind }) => kind === 'Service');
     expect(services.map(({ metadata, spec }) => [metadata.name, spec.ports.map(({ name }) => name)])).toEqual(
       [
         ['plant-mqtt', ['mqtt']],

@@ -76,7 +76,7 @@ ports:
 {{- fail "env.SEGANET_DEVICE_LOGIN: choose how devices log in, or set env.SEGANET_DEVICE_ALLOW_ANONYMOUS to \"yes\" if only devices reach their ports." }}
 {{- end }}
 {{- range $name, $ := $set }}
-{{- if regexMatch "^(SEGANET_(HOME|GATEWAY_ID|PROFILE|MQTT_PORT|DEVICE_HOST|LOG_DIR|(EDITOR|STATUS)_(HOST|PORT)|ADMIN_.*|METRICS_TOKEN)|KAFKA_(BROKERS|CA|CERT|KEY))$" $name }}
+{{- if regexMatch "^(SEGANET_(HOME|GATEWAY_ID|PROFILE|MQTT_PORT|DEVICE_HOST|LOG_DIR|(EDITOR|STATUS)_(HOST|PORT)|ADMIN_.*|METRICS_TOKEN|PRESET|KAFKA_(BROKERS|CA|SASL|USERNAME|PASSWORD)))$" $name }}
 {{- fail (printf "%s: the chart sets this variable. Remove it from env and secretEnv." $name) }}
 {{- end }}
 {{- end }}
