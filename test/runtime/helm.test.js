@@ -130,6 +130,9 @@ describe('the chart', () => {
     'has settings with which the gateway starts: %s',
     (example) => {
       const env = { ...environmentOf(render(example)), ...LOGIN };
+      const file = path.join(temporaryFolder(), 'ca.crt');
+      fs.writeFileSync(file, '');
+      if (env.SEGANET_KAFKA_CA) env.SEGANET_KAFKA_CA = file;
       expect(readEnvironment(env)).toMatchObject({
         SEGANET_STATUS_HOST: '0.0.0.0',
         SEGANET_DEVICE_HOST: '0.0.0.0'
@@ -312,7 +315,7 @@ describe('the chart', () => {
     for (const { metadata, spec } of topics) {
       expect(metadata.labels['strimzi.io/cluster']).toBe('plant');
       expect(spec).toEqual({
-        partitions: 12,
+        partitions: 24,
         replicas: 3,
         config: { 'min.insync.replicas': 2, 'retention.ms': 604800000 }
       });
