@@ -27,6 +27,7 @@ const LOGIN = {
   SEGANET_METRICS_TOKEN: 'f00d'.repeat(16)
 };
 
+jest.setTimeout(60000);
 afterEach(cleanUp);
 
 /** @param {string[]} args */
@@ -109,7 +110,22 @@ describe('the chart', () => {
   test('consists of objects that Kubernetes accepts', () => {
     const schemas = new Schemas();
     const flow = ['--set-file', `flow=${path.join(ROOT, 'flows/gateway.json')}`];
-    const objects = EXAMPLES.flatMap((example) => [...render(example), ...render(example, ...flow)]);
+    const others = {
+      image: { pullSecrets: ['registry'] },
+      service: { sourceRanges: ['10.0.0.0/8'], annotations: { a: 'b' } },
+      storage: { className: 'fast' },
+      nodeSelector: { site: 'hall' },
+      tolerations: [{ key: 'edge', operator: 'Exists' }],
+      env: { NUMBER: 604800000 }
+    };
+    const file = path.join(temporaryFolder(), 'values.json');
+    fs.writeFileSync(file, JSON.stringify(others));
+    const full = render('kafka.yaml', '-f', file);
+    expect(environmentOf(full).NUMBER).toBe('604800000');
+    const objects = [
+      ...EXAMPLES.flatMap((example) => [...render(example), ...render(example, ...flow)]),
+      ...full
+    ];
     const own = objects.filter(({ kind }) => !OPERATORS.includes(kind));
     expect(new Set(own.map(({ kind }) => kind)).size).toBe(5);
     for (const object of own) expect(schemas.problem(object)).toBe('');

@@ -19,7 +19,7 @@ const { describe } = needs('mosquitto', 'haproxy', 'bash');
 jest.setTimeout(120000);
 
 const NAMES = ['gw-a', 'gw-b', 'gw-c'];
-const COUNT = 30;
+const COUNT = 20;
 const LAUNCHER = [path.join(ROOT, 'native/node/run.js')];
 const COMMAND = path.join(ROOT, 'flows/cli/seganet-gateway.js');
 
@@ -216,7 +216,7 @@ describe('the script for a rolling upgrade', () => {
         await device.publishAsync(`d/dev-${number}/t`, String(value), { qos: 1 });
         longest = Math.max(longest, performance.now() - since);
         acknowledged.add(`dev-${number} ${value}`);
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await new Promise((resolve) => setTimeout(resolve, 100));
       }
     });
     const [before, installed] = [pids(), installs()];

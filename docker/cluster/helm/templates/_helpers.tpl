@@ -1,6 +1,9 @@
-{{- /* A StatefulSet's name and a hash become a label of its pods, which has at most 63 characters. */ -}}
+{{- /*
+A StatefulSet's name and a hash become a label of its pods, which has at most 63 characters. A Service has no dot in its
+name.
+*/ -}}
 {{- define "seganet.name" -}}
-{{ .Release.Name | trunc 52 | trimSuffix "-" }}
+{{ .Release.Name | replace "." "-" | trunc 52 | trimSuffix "-" }}
 {{- end }}
 
 {{- define "seganet.selector" -}}
