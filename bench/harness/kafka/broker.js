@@ -61,6 +61,13 @@ class KafkaBroker {
     const member = this.options.member ?? (await lone());
     const isPlain = !this.options.login && !this.options.tls;
     this.port = isPlain ? this.plainPort : await freePort();
+    await this.#format(member, isPlain);
+    await this.again();
+    return this;
+  }
+
+  /** @param {NonNullable<BrokerOptions['member']>} member @param {boolean} isPlain */
+  async #format(member, isPlain) {
     fs.writeFileSync(path.join(this.folder, 'server.properties'), this.#properties(member, isPlain));
     const { login } = this.options;
     const scram =
@@ -77,8 +84,19 @@ class KafkaBroker {
       path.join(this.folder, 'server.properties'),
       ...scram
     ]);
+  }
+
+  /** Kills the process and removes its storage, as if its machine burned. */
+  async burn() {
+    await this.kill();
+    fs.rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Starts it at the same ports with an empty storage. REQUIRES: burn(); member of a cluster, no login, no TLS. */
+  async anew() {
+    fs.mkdirSync(this.folder);
+    await this.#format(/** @type {NonNullable<BrokerOptions['member']>} */ (this.options.member), true);
     await this.again();
-    return this;
   }
 
   /** Starts the broker with the storage that it has. */

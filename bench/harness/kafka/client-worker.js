@@ -130,6 +130,18 @@ const calls = {
     }
   },
 
+  /** Returns the least number of in-sync replicas that a partition of the topics has. */
+  async inSync(topics) {
+    const admin = new Admin(options);
+    try {
+      const found = await admin.metadata({ topics, forceUpdate: true });
+      const all = topics.flatMap((/** @type {string} */ topic) => found.topics.get(topic)?.partitions ?? []);
+      return all.length === 0 ? 0 : Math.min(...all.map((/** @type {any} */ { isr }) => isr.length));
+    } finally {
+      await admin.close();
+    }
+  },
+
   /** Adds or removes the permission of a user to use a topic. */
   async allow(user, topic, operation, isAllowed) {
     const admin = new Admin(options);

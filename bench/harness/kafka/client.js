@@ -77,6 +77,11 @@ class KafkaClient {
     return this.#call('leaders', topic);
   }
 
+  /** @param {string[]} topics @returns {Promise<number>} in-sync replicas of the partition that has the fewest */
+  inSync(topics) {
+    return this.#call('inSync', topics);
+  }
+
   /**
    * Adds or removes an ACL of a topic.
    * @param {string} user

@@ -14,9 +14,13 @@ const LINES = [
 ];
 
 class KafkaCluster {
-  /** @param {number} [size] odd, so that one less than half may be away */
-  constructor(size = 3) {
+  /**
+   * @param {number} [size] odd, so that one less than half may be away
+   * @param {string[]} [lines] of server.properties
+   */
+  constructor(size = 3, lines = []) {
     this.size = size;
+    this.lines = [...LINES, ...lines];
     /** @type {KafkaBroker[]} by node id - 1 */
     this.brokers = [];
   }
@@ -32,7 +36,7 @@ class KafkaCluster {
     for (let i = 0; i < this.size; i++) ports.push(await freePort());
     const voters = ports.map((port, i) => `${i + 1}@127.0.0.1:${port}`).join(',');
     this.brokers = ports.map(
-      (port, i) => new KafkaBroker({ lines: LINES, member: { id: i + 1, port, voters } })
+      (port, i) => new KafkaBroker({ lines: this.lines, member: { id: i + 1, port, voters } })
     );
     await Promise.all(this.brokers.map((broker) => broker.start()));
     return this;

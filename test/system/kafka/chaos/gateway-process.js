@@ -53,10 +53,15 @@ class Gateway {
   }
 }
 
-/** @param {Record<string, string | number>} options of loadgen @returns {Promise<any>} its result */
-async function load(options) {
+/**
+ * @param {Record<string, string | number>} options of loadgen
+ * @param {AbortSignal} [signal] ends it early, and in order
+ * @returns {Promise<any>} its result
+ */
+async function load(options, signal) {
   const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const child = spawn(build('loadgen'), flags, { stdio: ['ignore', 'ignore', 'inherit'] });
+  signal?.addEventListener('abort', () => child.kill());
   const code = await new Promise((resolve) => child.once('exit', resolve));
   if (code !== 0) throw new Error(`loadgen ended with ${code}`);
   return JSON.parse(fs.readFileSync(String(options.out), 'utf8'));
