@@ -7,7 +7,7 @@ const { onInput } = require('./lib/base/message-input');
 const { nodeIds } = require('./lib/base/node-config');
 const { END, KEY, whenEnded } = require('./lib/engine/deliveries');
 const { leaveInert } = require('./lib/engine/join');
-const { integer, text } = require('./lib/base/options');
+const { choice, integer, text } = require('./lib/base/options');
 const { readSettings } = require('./lib/settings/migrations');
 
 /** In the user folder: the keys that were remembered at the last orderly end. */
@@ -17,7 +17,8 @@ const schema = {
   window: integer(1, 1000000, 10000),
   lanes: integer(1, 100000, 1000),
   historySuffix: text('/history'),
-  gatewayTopic: text('')
+  gatewayTopic: text(''),
+  copies: choice(/** @type {const} */ (['batches', 'records']), 'batches')
 };
 
 /** @param {import('node-red').NodeAPI} RED */

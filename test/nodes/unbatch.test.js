@@ -141,6 +141,48 @@ test('remembers the keys after an orderly end and while it is disabled, but not 
   }
 });
 
+test('drops records that another gateway sends again in other batches, if they are to be recognized', async () => {
+  const userDir = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-unbatch-'));
+  helper.settings({ userDir });
+  const from = (gateway, sequence, ...numbers) => ({
+    topic: `gw/${gateway}/normal`,
+    payload: envelope(sequence, ...numbers).replace('pi-1/', `${gateway}/`)
+  });
+  const seen = async (arrived, ...numbers) => {
+    await until(() => arrived.length === numbers.length);
+    expect(arrived.map(({ seq }) => seq)).toEqual(numbers);
+  };
+  try {
+    const arrived = await load({ copies: 'records' });
+    const most = 4294967295;
+    for (const msg of [from('pi-1', 7, 1, 2, most), from('pi-2', 1, 2, most, 3), from('pi-3', 1, 1, 3)])
+      expect(await outcome(msg)).toBeUndefined();
+    await seen(arrived, 1, 2, most, 3);
+    expect(arrived.map(({ parts }) => parts.count)).toEqual([3, 3, 3, 1]);
+    // Another class, time or device is another record, and so is one of a damaged envelope, which may come again.
+    const other = from('pi-2', 2, 1).payload;
+    for (const payload of [
+      other.replace('"c":3', '"c":2'),
+      from('pi-2', 3, 1).payload.replace('"ts":5', '"ts":6')
+    ])
+      expect(await outcome({ topic: 'gw', payload })).toBeUndefined();
+    expect(await outcome({ payload: `${from('pi-2', 4, 9).payload}torn\n` })).toBeInstanceOf(Error);
+    expect(await outcome(from('pi-2', 4, 9))).toBeUndefined();
+    await seen(arrived, 1, 2, most, 3, 1, 1, 9, 9);
+    await helper.unload();
+    const again = await load({ copies: 'records' });
+    await outcome(from('pi-4', 1, most, 4));
+    await seen(again, 4);
+    await helper.unload();
+    const all = await load();
+    await outcome(from('pi-5', 1, 1, 2));
+    await seen(all, 1, 2);
+  } finally {
+    helper.settings({});
+    fs.rmSync(userDir, { recursive: true, force: true });
+  }
+});
+
 test('passes a single record unchanged, once', async () => {
   const arrived = await load();
   const msg = () => ({

@@ -9,9 +9,9 @@ const { replaceFile } = require('../base/replace-file');
 const VERSION = 1;
 /** More than a full memory takes. */
 const MAX_BYTES = 32 * 1024 * 1024;
-/** Of a gateway, or of a gateway behind a Sparkplug edge node. */
+/** Of a gateway, of a gateway behind a Sparkplug edge node, or of a device (known-records.js). */
 const LANE = /^(?:spBv1\.0\/[^/+#\0]+\/[^/+#\0]+\+)?[^/+#\0]{1,128}\/[0-9a-z]{1,11}\/[1-8]$/;
-const PART = /^\d{1,16}(?:\.\d{1,9})?$/;
+const PART = /^\d{1,16}(?:\.\d{1,10})?$/;
 
 /** @typedef {import('./key-window').KeyWindow} KeyWindow */
 

@@ -11,6 +11,7 @@ const { Dictionaries } = require('./dictionaries');
 const { EnvelopeError } = require('./envelope-error');
 const { readKeys, writeKeys } = require('./kept-keys');
 const { KeyWindow } = require('./key-window');
+const { KnownRecords } = require('./known-records');
 const { removeLeftovers } = require('./leftovers');
 const { OpenBatches } = require('./open-batches');
 const { LAST_FORMAT, decompress, dictionaryIn, encodingOf, isRemoval } = require('./payload-encoding');
@@ -37,7 +38,7 @@ const OF = '+';
  *
  * @typedef {object} UnbatchParts
  * @property {import('node-red').Node} node
- * @property {{ window: number, lanes: number, historySuffix: string }} settings
+ * @property {{ window: number, lanes: number, historySuffix: string, copies: 'batches' | 'records' }} settings
  * @property {import('./gateway-topics').GatewayTopics} topics
  * @property {string} file with the keys that were remembered at the last orderly end; '' = keys are not kept
  * @property {Set<string>} ids of all nodes of the flow file
@@ -52,6 +53,8 @@ class RunningUnbatch {
   #topics;
   #seen;
   #batches;
+  /** Null: only copies of batches are recognized. @type {KnownRecords | null} */
+  #known;
   #dictionaries;
   #waiting = new WaitingMessages();
   #sparkplug = new SparkplugMessages();
@@ -77,6 +80,10 @@ class RunningUnbatch {
       readKeys(file, this.#seen);
     }
     this.#batches = new OpenBatches((key) => this.#seen.remove(key));
+    this.#known =
+      settings.copies === 'records'
+        ? new KnownRecords(this.#seen, (batch, done) => this.#batches.repeat(batch, done))
+        : null;
     this.#dictionaries = new Dictionaries(file && file.replace(/\.json$/, '-dictionaries'));
     this.#status = new Status(node);
     this.#endTicks = eachSecond(() => this.#tick());
@@ -202,15 +209,27 @@ class RunningUnbatch {
       this.#duplicates += count;
       return this.#batches.repeat(own, done);
     }
+    const known = this.#known;
+    const taken = envelope && known && own && !damaged ? known.take(envelope.records) : null;
+    const records = taken?.fresh ?? envelope?.records ?? [];
     // The publisher may send a damaged envelope again, intact.
     if (own && !damaged) {
       this.#seen.add(own, count);
-      watch(msg, () => this.#batches.open(own));
+      watch(msg, () => {
+        const ends = [this.#batches.open(own)];
+        if (known && taken) ends.push(known.open(taken.keys, own));
+        return (isDelivered) => {
+          for (const end of ends) end(isDelivered);
+        };
+      });
     }
-    this.#records += envelope ? envelope.records.length : 1;
-    if (envelope) sendRecords(inherited(msg), send, opened, newId);
+    this.#records += envelope ? records.length : 1;
+    this.#duplicates += envelope ? envelope.records.length - records.length : 0;
+    if (envelope) sendRecords(inherited(msg), send, { ...opened, envelope: { ...envelope, records } }, newId);
     else send(Object.assign(msg, trace, { batch: { ...key, index: 0, count, historical } }));
-    done(damaged ? new Error(faultSentence(envelope)) : undefined);
+    if (damaged) done(new Error(faultSentence(envelope)));
+    else if (known && taken) known.await(taken.batches, done);
+    else done();
   }
 
   /** @param {boolean} isRemoved the node is no longer in the flow */

@@ -309,6 +309,7 @@ describe('validators return reasons', () => {
     ['seganet-uplink', 'history', 'maybe', /from the list/],
     ['seganet-uplink', 'historySuffix', '/+', /nothing can be published/],
     ['seganet-unbatch', 'window', '0', /from 1 to/],
+    ['seganet-unbatch', 'copies', 'some', /from the list/],
     ['seganet-unbatch', 'historySuffix', '/#', /no topic ends/],
     ['seganet-unbatch', 'gatewayTopic', 'gw/{class}', /must have \{gateway\}/],
     ['seganet-unbatch', 'gatewayTopic', 'gw/{device}/{gateway}', /must have \{gateway\}/],
