@@ -1,5 +1,5 @@
 'use strict';
-// A pair of gateways loses nothing that it acknowledged, and changes no order, when machines and gateways fail under load.
+// A pair of gateways loses nothing that it acknowledged, and changes no order, when machines fail under load.
 // More of it: node native/node/run.js test/system/pair/run.js --help
 
 const { needs } = require('../../../bench/harness/tools');
