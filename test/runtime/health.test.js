@@ -144,7 +144,7 @@ test('says which log, listener or engine is not there', async () => {
   expect(await get(`${second.editor}seganet/readyz?exclude=listeners,log`)).toMatchObject({ status: 200 });
   expect(await get(`${second.editor}seganet/readyz?exclude=nothing`)).toEqual({
     status: 400,
-    error: 'exclude must name checks: flows, listeners, log, replicas, uplink.'
+    error: 'exclude must name checks: flows, standby, listeners, log, replicas, uplink.'
   });
 
   // A flow without an engine.

@@ -175,6 +175,7 @@ class EngineHost {
     /** Null unless only the clouds acknowledge. */
     this.replicas = options.replicas ? this.#watchReplicas(options.replicas) : null;
     if (this.log) {
+      this.inbox.isStandby = () => this.log?.state.state === 'standby';
       this.log.onCounts = (counts) => this.replicas?.setLogCounts(counts);
       this.log.start(this.engine.token);
     }

@@ -69,6 +69,8 @@ const CODES = /** @type {const} */ ({
   ODD_TOPIC: 'SEGANET_ODD_TOPIC',
   REFUSED: 'SEGANET_REFUSED',
   DROPPED: 'SEGANET_DROPPED',
+  /** Another gateway of the pair takes records. */
+  STANDBY: 'SEGANET_STANDBY',
   NOT_DELIVERED: 'SEGANET_NOT_DELIVERED'
 });
 
@@ -90,6 +92,8 @@ class Inbox {
     this.#report = report;
     /** True before the first plan and between two plans. Records wait, because their stage may not exist yet. */
     this.waitForPlan = true;
+    /** True while another gateway has the log of the pair: records would wait until that one is lost. */
+    this.isStandby = () => false;
     /** True for a stage whose records wait while plans change. @type {(stage: number) => boolean} */
     this.holds = () => false;
     this.#waiting = new Map();
@@ -128,6 +132,10 @@ class Inbox {
     const item = { args, ticket, done, safeTicket: safe ? this.#newTicket(ticket) : 0, safe };
     const line = early ? -stage : stage;
     const queue = this.#waiting.get(line);
+    if (this.isStandby()) {
+      const sentence = 'This gateway is a standby. Send the message to the active one of the pair.';
+      return this.#fail(item, failure(CODES.STANDBY, sentence));
+    }
     if (!queue?.length && this.#tryPush(line, item)) return;
     // Copied, because other nodes also get the message and may write into its payload while it waits here.
     item.args = { ...args, payload: Buffer.from(args.payload) };

@@ -90,7 +90,7 @@ test('has the words of each reason of readyz', () => {
       state('refused'),
       state('refused', 'CERT_HAS_EXPIRED')
     ],
-    ...[{ replicas: 'waiting' }, { replicas: 'degraded' }, { isDraining: true }],
+    ...[{ replicas: 'waiting' }, { replicas: 'degraded' }, { isDraining: true }, { isStandby: true }],
     ...[state('connecting'), state('stopped'), state('disconnected'), state('disconnected', 'ECONNREFUSED')]
   ];
   const reasons = [readiness([]), ...faults.map((fault) => readiness([{ ...fine, ...fault }]))].map(

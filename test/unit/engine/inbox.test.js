@@ -44,6 +44,22 @@ test('completes a record that the engine takes at once, without an error', () =>
   expect(done.mock.calls).toEqual([[undefined]]);
 });
 
+test('refuses messages with a sentence while the gateway is a standby', () => {
+  const engine = engineThat(() => 0);
+  const inbox = inboxOf(engine);
+  inbox.isStandby = () => true;
+  const done = jest.fn();
+  inbox.put(1, args('a'), done);
+  expect(done.mock.calls[0][0]).toMatchObject({
+    code: 'SEGANET_STANDBY',
+    message: expect.stringContaining('standby')
+  });
+  expect(engine.taken).toEqual([]);
+  inbox.isStandby = () => false;
+  inbox.put(1, args('b'), done);
+  expect(engine.taken).toMatchObject([{ topic: 'b' }]);
+});
+
 test('queues records that do not fit, and enters them in order once there is room', () => {
   const engine = engineThat(() => 1);
   const inbox = inboxOf(engine);

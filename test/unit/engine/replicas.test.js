@@ -69,3 +69,21 @@ test('degrade: a gateway that starts without its cloud waits for the time, too',
   expect(after(4999)).toBe('waiting');
   expect(after(1)).toBe('degraded');
 });
+
+test('a log on two machines acknowledges, whatever the clouds do', () => {
+  const { at, replicas, after } = watch('wait');
+  after(0, 'b is disconnected');
+  replicas.setLogCounts(true);
+  expect(replicas.state).toBe('replicated');
+  expect(after(60000)).toBe('replicated');
+  replicas.setLogCounts(false);
+  expect(replicas.view()).toEqual({ state: 'waiting', reason: 'b is disconnected' });
+  expect(at.calls).toEqual([
+    true,
+    'waiting > replicated: ',
+    // Before the log goes on with commits on one machine.
+    false,
+    'replicated > waiting: b is disconnected'
+  ]);
+  expect(after(0, '')).toBe('replicated');
+});

@@ -71,6 +71,11 @@ describe('readiness', () => {
       'A log cannot be written: disk full.'
     ],
     [[engine({ log: { state: 'opening', trouble: '' } })], 'log', 'A log is being opened.'],
+    [
+      [engine({ isStandby: true, hasPlan: false })],
+      'standby',
+      'The gateway is a standby: another one has the log of the pair.'
+    ],
     [[engine({ isDraining: true })], 'listeners', 'The gateway hands its devices over to others.'],
     [
       [engine({ replicas: 'degraded' }), engine({ replicas: 'waiting' })],
@@ -130,7 +135,7 @@ describe('readiness', () => {
 
   test.each(['', 'Log', 'nothing', '__proto__'])('refuses to leave out %j', (name) => {
     expect(() => readiness([engine()], [name])).toThrow(
-      /^exclude must name checks: flows, listeners, log, replicas, uplink\.$/
+      /^exclude must name checks: flows, standby, listeners, log, replicas, uplink\.$/
     );
   });
 });
