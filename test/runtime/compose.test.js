@@ -7,6 +7,7 @@ const path = require('node:path');
 const yaml = require('js-yaml');
 const { needs } = require('../../bench/harness/tools');
 const { readEnvironment } = require('../../flows/launcher/environment');
+const cluster = require('../../flows/cluster.json');
 const { ROOT } = require('./process');
 
 const { test: withHaproxy } = needs('haproxy');
@@ -114,6 +115,8 @@ test('the machines of the cluster know each other', () => {
     gateways;
   const hosts = gateways.map(({ SEGANET_DEVICE_HOST: host }) => host);
   expect(proxies.split(',')).toEqual(hosts);
+  const of = (/** @type {string} */ type) => cluster.find((each) => each.type === type);
+  const [uplink, source] = [of('seganet-kafka-uplink'), of('seganet-kafka-source')];
   machines.forEach(({ kafka, haproxy, topics }, i) => {
     const broker = environmentOf(kafka);
     const voters = broker.KAFKA_CONTROLLER_QUORUM_VOTERS.split(',');
@@ -121,7 +124,8 @@ test('the machines of the cluster know each other', () => {
     expect(broker.KAFKA_LISTENERS).toBe(`PLAINTEXT://${hosts[i]}:9092,CONTROLLER://${hosts[i]}:9093`);
     expect(gateways[i].SEGANET_KAFKA_BROKERS.split(',')[i]).toBe(`${hosts[i]}:9092`);
     expect(topics.command[2]).toContain(`--bootstrap-server ${hosts[i]}:9092`);
-    expect(topics.command[2]).toContain('--topic seganet.$class');
+    expect(topics.command[2]).toContain(`--topic ${uplink.topic.replace('{class}', '$class')} `);
+    expect(Number(broker.KAFKA_GROUP_MIN_SESSION_TIMEOUT_MS)).toBeLessThan(Number(source.sessionTimeoutMs));
     const balancer = environmentOf(haproxy);
     'ABC'.split('').forEach((letter, other) => {
       expect([balancer[`GATEWAY_${letter}`], balancer[`STATUS_${letter}`]]).toEqual([

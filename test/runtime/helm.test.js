@@ -10,6 +10,7 @@ const yaml = require('js-yaml');
 const { needs } = require('../../bench/harness/tools');
 const { readEnvironment, VARIABLES } = require('../../flows/launcher/environment');
 const { readiness } = require('../../nodes/lib/health');
+const cluster = require('../../flows/cluster.json');
 const manifest = require('../../package.json');
 const { ROOT, temporaryFolder, cleanUp } = require('./process');
 
@@ -325,8 +326,10 @@ describe('the chart', () => {
 
   test('gives Kafka the topics that the acknowledgement "replicated" needs', () => {
     const topics = render('kafka.yaml').filter(({ kind }) => kind === 'KafkaTopic');
+    // Those that the flow of a cluster writes.
+    const { topic } = cluster.find(({ type }) => type === 'seganet-kafka-uplink');
     expect(topics.map(({ metadata }) => metadata.name)).toEqual(
-      ['critical', 'high', 'normal', 'bulk'].map((name) => `seganet.${name}`)
+      ['critical', 'high', 'normal', 'bulk'].map((name) => topic.replace('{class}', name))
     );
     for (const { metadata, spec } of topics) {
       expect(metadata.labels['strimzi.io/cluster']).toBe('plant');
