@@ -14,10 +14,12 @@ const intro = `Usage: node native/node/run.js bench/questions/gateways.js [optio
 
 Runs 1, 2, 4 and 8 gateways with one cloud. Each has --devices devices of its own, so the load grows with their number,
 and, after its start, a control group with a quota of --cpu cores (root). CPU a record is the time of all gateways divided
-by the records of all devices in the measured window. Ratios compare with one gateway in the same round.`;
+by the records that they acknowledged in the measured window. Ratios compare with one gateway in the same round.`;
 
 /** The kernel's default. */
 const PERIOD_MS = 100;
+/** Of the generators' reports of acknowledged records. */
+const PROGRESS_MS = 50;
 /** From the start of the gateways to the load, for the compiler of JavaScript. */
 const REST_MS = 1000;
 
@@ -25,7 +27,7 @@ const REST_MS = 1000;
 
 /** @param {import('../runs/measure').Profile} profile @param {number} count @param {number} cores of each */
 async function run(profile, count, cores) {
-  const { devices, rate, seconds, warmup } = profile;
+  const { devices, seconds, warmup } = profile;
   const stage = new Stage({ ...profile, devices: devices * count });
   /** @type {import('../systems').System[]} */
   const gateways = [];
@@ -42,11 +44,12 @@ async function run(profile, count, cores) {
       limit.take(children[0].pid);
     }
     const loads = gateways.map(({ port }, index) =>
-      stage.startLoad({ port, devices, 'first-device': index * devices })
+      stage.startLoad({ port, devices, 'first-device': index * devices, 'progress-ms': PROGRESS_MS })
     );
     await Promise.all(loads.map((load) => load.started()));
     const startMs = Math.max(...loads.map((load) => load.startMs));
     const look = () => ({
+      acked: loads.reduce((sum, load) => sum + (load.progress().pop()?.acked ?? 0), 0),
       cpu: gateways.reduce((sum, { children }) => sum + readCpu(children[0].pid), 0),
       throttledMs: limits.reduce((sum, limit) => sum + limit.stat().throttledMs, 0)
     });
@@ -65,8 +68,8 @@ async function run(profile, count, cores) {
     const ms = afterMs - beforeMs;
     return {
       count,
-      perSecond: devices * rate * count,
-      cores: (after.cpu - before.cpu) / (ms / 1000),
+      perSecond: ((after.acked - before.acked) * 1000) / ms,
+      cores: ((after.cpu - before.cpu) * 1000) / ms,
       throttled: (after.throttledMs - before.throttledMs) / (ms * count),
       pubackMs: Math.max(...ends.map(({ pubackUs }) => pubackUs.normal.p99)) / 1000,
       lost: verdict?.lost,
