@@ -8,6 +8,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { promisify } = require('node:util');
 const { freePort } = require('../broker');
+const { orphansEnd } = require('../child');
 const { waitForPort } = require('../net');
 
 const run = promisify(execFile);
@@ -105,11 +106,9 @@ class KafkaBroker {
     // The generation of young objects has its part of the heap from the beginning.
     const size = this.options.heap ? [`-Xms${heap}`] : [];
     const out = fs.openSync(this.log, 'a');
-    this.child = spawn(
-      'java',
-      [...size, ...this.#java(heap), 'kafka.Kafka', path.join(this.folder, 'server.properties')],
-      { stdio: ['ignore', out, out], cwd: this.folder }
-    );
+    const java = ['java', ...size, ...this.#java(heap), 'kafka.Kafka'];
+    const [command, ...args] = [...orphansEnd('KILL'), ...java, path.join(this.folder, 'server.properties')];
+    this.child = spawn(command, args, { stdio: ['ignore', out, out], cwd: this.folder });
     fs.closeSync(out);
     await waitForPort(this.port, '127.0.0.1', START_MS);
   }
