@@ -10,7 +10,7 @@ const { Child } = require('../../../bench/harness/child');
 const { startCloud } = require('../../../bench/harness/cloud');
 const { KafkaClient } = require('../../../bench/harness/kafka/client');
 const { eventually, freePort } = require('../../../bench/harness/net');
-const { KafkaCluster } = require('../kafka/chaos/cluster');
+const { KafkaCluster } = require('../../../bench/harness/kafka/cluster');
 const { Balancer } = require('./balancer');
 
 const ROOT = path.join(__dirname, '../../..');
