@@ -49,7 +49,7 @@ async function main() {
   });
   log(
     `${sum.runs} faults, ${sum.acked} acknowledged: ${sum.lost} lost, ${sum.disorder} out of order, ${sum.copies} copies, ` +
-      `${sum.otherKey} with another key, ${sum.fenced} gateways refused after a takeover`
+      `${sum.otherKey} with another key, ${sum.fenced} gateways refused after a takeover, ${sum.reboots} machines rebooted`
   );
   process.exitCode = failures > 0 ? 1 : 0;
 }
@@ -88,7 +88,8 @@ async function runFaults({ runs, seed, names, log, isVerbose = false }) {
       for (const { name, child } of Object.values(scene.members))
         log(`${name}:\n${child?.output.slice(-5000)}`);
     }
-    return { runs: done, acked, lost: lost.length, disorder, copies, otherKey, fenced, failures };
+    const { reboots } = scene;
+    return { runs: done, reboots, acked, lost: lost.length, disorder, copies, otherKey, fenced, failures };
   } finally {
     await scene.end();
   }
