@@ -197,7 +197,7 @@ const VARIABLES = [
   own(
     'SEGANET_METRICS_TOKEN',
     checks.token,
-    'Token (`Authorization: Bearer TOKEN`) that may read metrics and figures where the editor has a password.'
+    'For Prometheus, where the editor has a password: a token (`Authorization: Bearer TOKEN`) that reads what the status page shows.'
   ),
   own('SEGANET_TENANTS', checks.text, 'Tenants file of a tenants node.', {
     shown: 'in `SEGANET_HOME`'
