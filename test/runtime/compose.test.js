@@ -100,7 +100,17 @@ const machineWithout = (name) =>
 
 test.each([
   ['docker/compose.yml', read('docker/compose.yml', { SEGANET_UPLINK_URL: 'mqtts://a.example:8883' })],
-  ...[1, 2, 3].map((machine) => [`machine ${machine} of the cluster`, machineOf(machine)])
+  ...[1, 2, 3].map((machine) => [`machine ${machine} of the cluster`, machineOf(machine)]),
+  [
+    'a machine of a pair',
+    read('docker/cluster/pair/machine.yml', {
+      ...{ MACHINE: 'a', ADDRESS: '10.0.0.11', A: '10.0.0.11', B: '10.0.0.12', W: '10.0.0.13' },
+      ...{ SUPERUSER_PASSWORD: 'a', REPLICATION_PASSWORD: 'b', DATABASE_PASSWORD: 'c' },
+      SEGANET_GATEWAY_ID: 'plant',
+      SEGANET_UPLINK_URL: 'mqtts://a.example:8883',
+      SEGANET_DEVICE_ALLOW_ANONYMOUS: 'yes'
+    })
+  ]
 ])('the gateway starts with the settings of %s', (_name, { services }) => {
   const { gateway } = services;
   expect(readEnvironment(environmentOf(gateway)).SEGANET_UPLINK_URL).toMatch(/^mqtts:/);
