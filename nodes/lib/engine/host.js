@@ -113,6 +113,7 @@ class EngineHost {
     /** True if the engine keeps the last value of each topic. */
     this.keepsValues = (options.engine.valuesMiB ?? 0) > 0;
     this.log = options.log && new LogLink(options.log, context);
+    this.log?.start(this.engine.token);
     this.#members = new Map();
     this.#stages = new Map();
     this.uplinks = new Uplinks();
@@ -174,11 +175,8 @@ class EngineHost {
     });
     /** Null unless only the clouds acknowledge. */
     this.replicas = options.replicas ? this.#watchReplicas(options.replicas) : null;
-    if (this.log) {
-      this.inbox.isStandby = () => this.log?.state.state === 'standby';
-      this.log.onCounts = (counts) => this.replicas?.setLogCounts(counts);
-      this.log.start(this.engine.token);
-    }
+    this.inbox.isStandby = () => this.log?.state.state === 'standby';
+    if (this.log) this.log.onCounts = (counts) => this.replicas?.setLogCounts(counts);
     this.handover = new Handover(this);
     this.logins = new LoginDispatcher(this.engine, (fn) => this.upkeep.onBell(fn));
     const { valueDirectory = '' } = options;

@@ -109,13 +109,13 @@ const CASES = {
     fires: ['full', 'failing', 'refused'].map((state) => [logState(state)]),
     quiet: [[logState('ready'), logState('full', '0x30')], [logState('opening')]]
   },
-  SeganetPairAlone: {
-    fires: [pair('1x30', '1x15 0x10')],
-    quiet: [pair('1x30', '1x30'), pair('0x30', '0x30'), pair('1x30', '1x19 0')]
-  },
   SeganetReplicasMissing: {
     fires: ['waiting', 'degraded'].map((state) => [replicas(state)]),
     quiet: [[replicas('replicated'), replicas('waiting', '0x30')], [replicas('waiting', '0x19 1x1')]]
+  },
+  SeganetPairAlone: {
+    fires: [pair('1x30', '1x15 0x10')],
+    quiet: [pair('1x30', '1x30'), pair('0x30', '0x30'), pair('1x30', '1x19 0')]
   },
   SeganetClockNotSynchronized: {
     fires: [[synchronized('0x30')]],

@@ -226,7 +226,8 @@ class Bench {
     if (problem) return [`${tell(node)} prints a line of ${problem.length} characters`];
     if (fill === 'red' && lines.length === 0 && !OUTSIDE.test(text)) {
       const isOther = OF_ANOTHER.test(text) && node.of && output.includes(`:${nameOf(node.of)}]`);
-      if (!isOther && !(await this.#isExternal(text))) return [`${tell(node)} is red (${text}) and the log gives no reason`];
+      if (!isOther && !(await this.#isExternal(text)))
+        return [`${tell(node)} is red (${text}) and the log gives no reason`];
     }
     const [, port] = /^(\d+) ·/.exec(text) ?? [];
     const transport =

@@ -227,7 +227,10 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
   });
   const tenants = { counts: { asleep: 2 }, keeperProblem: '', totals: {}, tenants: rows };
   const replicas = { state: 'waiting', reason: 'b is disconnected' };
-  const engines = [engine({ stats: stats({ filters, uplinks, sources, desk, tenants, replicas }), host })];
+  const pair = { role: 'active', owner: 'a', epoch: 2, isReplicated: true, reason: '' };
+  const log = { ...stats().log, pair };
+  const figures = stats({ filters, uplinks, sources, desk, tenants, replicas, log });
+  const engines = [engine({ stats: figures, host })];
   const additions = [
     {
       process: (out) => void [addSeries(out, series), addDirectory(out, directory), addOverlay(out, overlay)]
