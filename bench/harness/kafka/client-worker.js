@@ -162,6 +162,21 @@ const calls = {
     }
   },
 
+  /**
+   * Removes all members of a group, as if they had not answered in time, and commits an offset as another member would,
+   * before they come back.
+   */
+  async takeOver(groupId, name, partition, offset) {
+    const admin = new Admin(options);
+    try {
+      await admin.removeMembersFromConsumerGroup({ groupId, members: null });
+      const partitionOffsets = [{ partition, offset: BigInt(offset) }];
+      await admin.alterConsumerGroupOffsets({ groupId, topics: [{ name, partitionOffsets }] });
+    } finally {
+      await admin.close();
+    }
+  },
+
   /** Returns the committed offsets of a group, by partition. */
   async committed(groupId, topic, partitions) {
     const admin = new Admin(options);

@@ -107,6 +107,11 @@ class KafkaClient {
     return this.#call('read', topics);
   }
 
+  /** @param {string} group @param {string} topic @param {number} partition @param {number} offset */
+  takeOver(group, topic, partition, offset) {
+    return this.#call('takeOver', group, topic, partition, offset);
+  }
+
   /** @param {string} group @param {string} topic @param {number[]} partitions @returns {Promise<number[]>} -1 = none */
   committed(group, topic, partitions) {
     return this.#call('committed', group, topic, partitions);

@@ -19,7 +19,7 @@ const SECONDS = 60;
 const BURN_MS = 10000;
 const AWAY_MS = 3000;
 const LOOK_MS = 200;
-const ARRIVE_MS = 60000;
+const ARRIVE_MS = 180000;
 
 const HELP = `npm run cluster
 

@@ -22,7 +22,7 @@ const DEVICES = 60;
 const LOAD_S = 14;
 /** From the fault to the thaw: longer than the sessions of the consumer groups. */
 const FROZEN_MS = 7000;
-const ARRIVE_MS = 60000;
+const ARRIVE_MS = 180000;
 
 /**
  * @typedef {object} Result of one run

@@ -194,6 +194,32 @@ describe('the kafka source', () => {
     expect(second.texts.map(Number).some((n) => n >= 200)).toBe(true);
   });
 
+  test('a member that comes back after a takeover moves no commit back, and hands nothing over twice', async () => {
+    const reader = read({}, false);
+    await reader.connected();
+    await produce(0, 200);
+    await reader.has(200);
+    // Others have delivered 40 of the 50 records of partition 0 meanwhile.
+    await client.takeOver(topic, topic, 0, 40);
+    for (const { args, done } of reader.got) if (Number(args.payload) < 120) done();
+    await eventually(async () => String(await client.committed(topic, topic, PARTITIONS)) === '40,30,30,30', {
+      timeoutMs: 60000,
+      everyMs: 100,
+      what: 'the commits of the other partitions'
+    });
+    for (const { done } of reader.got) done();
+    await produce(200, 240);
+    await reader.has(240);
+    for (const { done } of reader.got) done();
+    await eventually(async () => (await client.committed(topic, topic, PARTITIONS)).every((n) => n === 60), {
+      timeoutMs: 60000,
+      everyMs: 100,
+      what: 'all commits'
+    });
+    expect(reader.got).toHaveLength(240);
+    inOrder(reader);
+  });
+
   test('reads a record again that the engine did not take', async () => {
     await produce(0, 8);
     const reader = read({}, false);

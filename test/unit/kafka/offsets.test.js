@@ -52,6 +52,38 @@ test('forgets partitions that another member has, and ignores what becomes safe 
   expect(offsets.due()).toMatchObject([{ partition: 1, offset: 2n }]);
 });
 
+test('what the group has committed is delivered, whoever committed it, and what is behind it stays', () => {
+  const offsets = new Offsets();
+  const ids = [10n, 11n, 12n, 13n].map((offset) => offsets.add('t', 0, offset, 0));
+  offsets.done(ids[2]);
+  offsets.passed('t', 0, 9n);
+  offsets.passed('t', 1, 9n);
+  expect([offsets.size, offsets.due()]).toEqual([3, []]);
+  offsets.passed('t', 0, 12n);
+  expect([offsets.size, offsets.due()]).toMatchObject([1, [{ offset: 13n }]]);
+  offsets.passed('t', 0, 11n);
+  offsets.done(ids[0]);
+  expect(offsets.due()).toMatchObject([{ offset: 13n }]);
+  // It is read again, and was handed over before.
+  expect(offsets.add('t', 0, 13n, 0)).toBe(0);
+  offsets.passed('t', 0, 20n);
+  expect([offsets.size, offsets.due(), offsets.uncommitted('t', 0)]).toEqual([0, [], 20n]);
+  expect(offsets.add('t', 0, 20n, 0)).toBeGreaterThan(0);
+});
+
+test('what was read before the reading went back keeps no commit back if another member has committed it', () => {
+  const offsets = new Offsets();
+  const [first] = [5n, 6n].map((offset) => offsets.add('t', 0, offset, 0));
+  offsets.done(offsets.add('t', 0, 3n, 0));
+  offsets.done(offsets.add('t', 0, 4n, 0));
+  expect(offsets.due()).toMatchObject([{ offset: 5n }]);
+  offsets.passed('t', 0, 7n);
+  offsets.done(first);
+  expect([offsets.size, offsets.due()]).toEqual([0, []]);
+  offsets.done(offsets.add('t', 0, 7n, 0));
+  expect(offsets.due()).toMatchObject([{ offset: 8n }]);
+});
+
 test('a commit that is repeated leaves out partitions that were forgotten, and those that are read from a later offset', () => {
   const offsets = new Offsets();
   for (const partition of [0, 1, 2]) offsets.done(offsets.add('t', partition, 1n, 0));

@@ -47,6 +47,11 @@ class Consuming {
   #isCommitting = false;
   /** Of the consumer in its group, '' = none. A member that did not answer in time comes back with another id. */
   #memberId = '';
+  /**
+   * True while this member has joined its group again, because it did not answer in time, and does not know yet what
+   * others have committed meanwhile.
+   */
+  #isStale = false;
   #isHeld = false;
   /** Partitions of this member, as `topic:partition`. @type {Set<string>} */
   #own = new Set();
@@ -137,22 +142,43 @@ class Consuming {
       highWaterMark: window
     });
     if (!connection.isOver) this.#stream = stream;
+    stream.on('offsets', () => void this.#catchUp(connection));
     connection.read(stream, (message) => this.#onMessage(message));
+  }
+
+  /**
+   * The client reads from the commits of the group again. Asks for them, because the client's positions are commits or
+   * its own earlier positions.
+   * @param {import('../uplink/client-life').Connection} connection
+   */
+  async #catchUp(connection) {
+    if (!this.#isStale || connection.isOver) return;
+    const consumer = this.#consumer;
+    const memberId = this.#memberId;
+    try {
+      /** @type {{ topic: string, partitions: number[] }[]} */
+      const topics = consumer.assignments.filter(
+        (/** @type {any} */ { partitions }) => partitions.length > 0
+      );
+      /** @type {Map<string, bigint[]>} */
+      const commits = topics.length > 0 ? await consumer.listCommittedOffsets({ topics }) : new Map();
+      if (connection.isOver || memberId !== this.#memberId) return;
+      for (const { topic, partitions } of topics)
+        for (const partition of partitions)
+          this.offsets.passed(topic, partition, commits.get(topic)?.[partition] ?? -1n);
+      this.#isStale = false;
+      this.#pace();
+    } catch (error) {
+      connection.fail(error);
+    }
   }
 
   /** Another member of the group may have partitions now that were ours. */
   #rebalanced() {
     this.rebalances++;
     const memberId = this.#consumer?.memberId || '';
-    const before = this.#memberId;
+    if (this.#memberId !== '' && memberId !== this.#memberId) this.#isStale = true;
     this.#memberId = memberId;
-    if (before !== '' && memberId !== before) {
-      // Others had all of our partitions meanwhile, and the client may still have records that they have delivered.
-      this.#life.fail(
-        new Error('this gateway did not answer its group in time, which gave its partitions to others')
-      );
-      return;
-    }
     this.#own = new Set(
       (this.#consumer?.assignments ?? []).flatMap((/** @type {any} */ { topic, partitions }) =>
         partitions.map((/** @type {number} */ partition) => `${topic}:${partition}`)
@@ -164,8 +190,8 @@ class Consuming {
 
   /** @param {any} message of the client */
   #onMessage({ topic, partition, offset, leaderEpoch, key, value, headers, timestamp }) {
-    // The client may still have records of a partition that another member has now.
-    if (!this.#own.has(`${topic}:${partition}`)) return;
+    // The client may still have records of a partition that another member has now, or has had meanwhile.
+    if (this.#isStale || !this.#own.has(`${topic}:${partition}`)) return;
     const id = this.offsets.add(topic, partition, offset, leaderEpoch ?? -1);
     if (id === 0) return;
     // Copied, because the client's buffer holds a whole response.
@@ -189,7 +215,8 @@ class Consuming {
     const stream = this.#stream;
     if (!stream) return;
     const { window } = this.#options;
-    if (this.waits) {
+    if (this.#isStale) stream.resume();
+    else if (this.waits) {
       if (!stream.isPaused()) stream.pause();
     } else if (stream.isPaused() && this.offsets.size <= window / 2) stream.resume();
   }
@@ -211,12 +238,16 @@ class Consuming {
 
   async #commit() {
     const due = this.offsets.due();
+    if (this.#isStale) return this.#commitSoon(COMMIT_MS);
     if (due.length === 0 || this.#isCommitting || !this.#consumer || this.state !== 'connected') return;
     this.#isCommitting = true;
     const consumer = this.#consumer;
+    const memberId = this.#memberId;
     try {
       await consumer.commit(this.#current(due));
-      if (consumer === this.#consumer) this.offsets.committed(due);
+      // A new member has committed none of them.
+      if (consumer === this.#consumer && memberId === this.#memberId)
+        this.offsets.committed(this.offsets.stillDue(due));
     } catch {
       // A rebalance, or the coordinator is away: what is due stays due.
       if (consumer === this.#consumer) this.#commitSoon(COMMIT_RETRY_MS);
@@ -228,15 +259,15 @@ class Consuming {
 
   /**
    * Returns the options of a commit. If the group refuses it, because this member has missed a rebalance, the client
-   * joins the group again and repeats the commit as the new member. It reads the offsets anew for this, and finds only
-   * those that are still due: those of other partitions would move back what their new owner has committed.
+   * joins the group again and repeats the commit as the new member. It reads the offsets anew for this, and finds none
+   * then, and otherwise those of its partitions: others would move back what their new owner has committed.
    * @param {import('./offsets').Commit[]} due
    */
   #current(due) {
-    const { offsets } = this;
+    const read = () => (this.#isStale ? [] : this.offsets.stillDue(due));
     return {
       get offsets() {
-        return offsets.stillDue(due);
+        return read();
       }
     };
   }
@@ -267,6 +298,7 @@ class Consuming {
   #drop() {
     this.#consumer = this.#stream = null;
     this.#memberId = '';
+    this.#isStale = false;
     this.#own.clear();
     this.#batch = [];
     this.lag.stop();

@@ -126,6 +126,26 @@ class Offsets {
   }
 
   /**
+   * The group has committed a partition up to an offset, perhaps by another member: what is before it is delivered.
+   * @param {string} topic
+   * @param {number} partition
+   * @param {bigint} offset of the next record to read
+   */
+  passed(topic, partition, offset) {
+    const known = this.#partitions.get(`${topic}:${partition}`);
+    if (!known || known.committed >= offset) return;
+    const isBehind = (/** @type {Entry} */ entry) => entry.offset < offset;
+    for (const entry of [...known.entries, ...known.earlier].filter(isBehind)) {
+      this.#open.delete(entry.id);
+      known.earlier.delete(entry);
+    }
+    known.entries = known.entries.filter((entry) => !isBehind(entry));
+    const open = known.entries.findIndex(({ isDone }) => !isDone);
+    known.done = open < 0 ? known.entries.length : open;
+    known.committed = offset;
+  }
+
+  /**
    * Returns the first offset that is not committed.
    * @param {string} topic
    * @param {number} partition
@@ -133,7 +153,9 @@ class Offsets {
    */
   uncommitted(topic, partition) {
     const known = this.#partitions.get(`${topic}:${partition}`);
-    return known ? least(known.entries[0]?.offset ?? known.last + 1n, known) : null;
+    if (!known) return null;
+    const next = known.last + 1n > known.committed ? known.last + 1n : known.committed;
+    return least(known.entries[0]?.offset ?? next, known);
   }
 
   /**
