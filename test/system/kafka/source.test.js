@@ -199,14 +199,19 @@ describe('the kafka source', () => {
     await reader.connected();
     await produce(0, 200);
     await reader.has(200);
+    /** @param {number} below @param {string} expected commits */
+    const commit = async (below, expected) => {
+      for (const { args, done } of reader.got) if (Number(args.payload) < below) done();
+      let commits = '';
+      await eventually(
+        async () => (commits = String(await client.committed(topic, topic, PARTITIONS))) === expected,
+        { timeoutMs: 60000, everyMs: 100, what: () => `${expected} (${commits})` }
+      );
+    };
+    await commit(40, '10,10,10,10');
     // Others have delivered 40 of the 50 records of partition 0 meanwhile.
     await client.takeOver(topic, topic, 0, 40);
-    for (const { args, done } of reader.got) if (Number(args.payload) < 120) done();
-    await eventually(async () => String(await client.committed(topic, topic, PARTITIONS)) === '40,30,30,30', {
-      timeoutMs: 60000,
-      everyMs: 100,
-      what: 'the commits of the other partitions'
-    });
+    await commit(120, '40,30,30,30');
     for (const { done } of reader.got) done();
     await produce(200, 240);
     await reader.has(240);

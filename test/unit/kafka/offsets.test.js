@@ -56,17 +56,17 @@ test('what the group has committed is delivered, whoever committed it, and what 
   const offsets = new Offsets();
   const ids = [10n, 11n, 12n, 13n].map((offset) => offsets.add('t', 0, offset, 0));
   offsets.done(ids[2]);
-  offsets.passed('t', 0, 9n);
-  offsets.passed('t', 1, 9n);
+  offsets.passed('t', 0, 9n, 9n);
+  offsets.passed('t', 1, 9n, 9n);
   expect([offsets.size, offsets.due()]).toEqual([3, []]);
-  offsets.passed('t', 0, 12n);
+  offsets.passed('t', 0, 12n, 12n);
   expect([offsets.size, offsets.due()]).toMatchObject([1, [{ offset: 13n }]]);
-  offsets.passed('t', 0, 11n);
+  offsets.passed('t', 0, 11n, 11n);
   offsets.done(ids[0]);
   expect(offsets.due()).toMatchObject([{ offset: 13n }]);
   // It is read again, and was handed over before.
   expect(offsets.add('t', 0, 13n, 0)).toBe(0);
-  offsets.passed('t', 0, 20n);
+  offsets.passed('t', 0, 20n, 20n);
   expect([offsets.size, offsets.due(), offsets.uncommitted('t', 0)]).toEqual([0, [], 20n]);
   expect(offsets.add('t', 0, 20n, 0)).toBeGreaterThan(0);
 });
@@ -77,11 +77,23 @@ test('what was read before the reading went back keeps no commit back if another
   offsets.done(offsets.add('t', 0, 3n, 0));
   offsets.done(offsets.add('t', 0, 4n, 0));
   expect(offsets.due()).toMatchObject([{ offset: 5n }]);
-  offsets.passed('t', 0, 7n);
+  offsets.passed('t', 0, 7n, 7n);
   offsets.done(first);
   expect([offsets.size, offsets.due()]).toEqual([0, []]);
   offsets.done(offsets.add('t', 0, 7n, 0));
   expect(offsets.due()).toMatchObject([{ offset: 8n }]);
+});
+
+test('what is committed while the client begins to read again is not handed over again', () => {
+  const offsets = new Offsets();
+  const ids = [10n, 11n, 12n].map((offset) => offsets.add('t', 0, offset, 0));
+  offsets.passed('t', 0, 10n, 10n);
+  for (const id of ids.slice(0, 2)) offsets.done(id);
+  offsets.committed(offsets.due());
+  expect([10n, 11n, 12n].map((offset) => offsets.add('t', 0, offset, 0))).toEqual([0, 0, 0]);
+  expect(offsets.add('t', 0, 13n, 0)).toBeGreaterThan(0);
+  // From here on, an earlier offset means that the group was reset.
+  expect(offsets.add('t', 0, 10n, 0)).toBeGreaterThan(0);
 });
 
 test('a commit that is repeated leaves out partitions that were forgotten, and those that are read from a later offset', () => {

@@ -142,7 +142,7 @@ class Consuming {
       highWaterMark: window
     });
     if (!connection.isOver) this.#stream = stream;
-    stream.on('offsets', () => void this.#catchUp(connection));
+    stream.on('offsets', () => void this.#catchUp(connection, new Map(stream.offsetsToFetch)));
     connection.read(stream, (message) => this.#onMessage(message));
   }
 
@@ -150,9 +150,10 @@ class Consuming {
    * The client reads from the commits of the group again. Asks for them, because the client's positions are commits or
    * its own earlier positions.
    * @param {import('../uplink/client-life').Connection} connection
+   * @param {Map<string, bigint>} positions
    */
-  async #catchUp(connection) {
-    if (!this.#isStale || connection.isOver) return;
+  async #catchUp(connection, positions) {
+    if (connection.isOver) return;
     const consumer = this.#consumer;
     const memberId = this.#memberId;
     try {
@@ -163,13 +164,20 @@ class Consuming {
       /** @type {Map<string, bigint[]>} */
       const commits = topics.length > 0 ? await consumer.listCommittedOffsets({ topics }) : new Map();
       if (connection.isOver || memberId !== this.#memberId) return;
-      for (const { topic, partitions } of topics)
-        for (const partition of partitions)
-          this.offsets.passed(topic, partition, commits.get(topic)?.[partition] ?? -1n);
+      for (const { topic, partitions } of topics) {
+        for (const partition of partitions) {
+          const offset = commits.get(topic)?.[partition] ?? -1n;
+          // Without a commit, the client goes on behind what it had read, and was not handed over.
+          if (offset < 0n && this.#isStale) throw new Error('its group has committed nothing yet');
+          const from = positions.get(`${topic}:${partition}`);
+          if (from !== undefined) this.offsets.passed(topic, partition, offset, from);
+        }
+      }
       this.#isStale = false;
       this.#pace();
     } catch (error) {
-      connection.fail(error);
+      // Otherwise some records may be handed over again, no more.
+      if (this.#isStale) connection.fail(error);
     }
   }
 

@@ -21,6 +21,7 @@
  * @property {Set<Entry>} earlier not done, read before the reading went back
  * @property {bigint} last offset
  * @property {bigint} committed the latest commit, -1 = none
+ * @property {bigint} again from where the client reads again, although the group was not reset; -1 = it does not
  * @property {number} leaderEpoch of the last record
  *
  * @typedef {{ topic: string, partition: number, offset: bigint, leaderEpoch: number }} Commit offset: of the next
@@ -61,16 +62,19 @@ class Offsets {
         earlier: new Set(),
         last: offset,
         committed: -1n,
+        again: -1n,
         leaderEpoch
       };
       this.#partitions.set(key, known);
     } else if (offset <= known.last) {
       // After a rebalance, the consumer reads again from the last commit.
       if (known.entries.some((entry) => entry.offset === offset)) return 0;
+      // It was committed while the client began to read again.
+      if (known.again >= 0n && offset >= known.again && offset < known.committed) return 0;
       for (const entry of known.entries) if (!entry.isDone) known.earlier.add(entry);
       known.entries = [];
       known.done = 0;
-    }
+    } else known.again = -1n;
     const entry = { id: ++this.#lastId, offset, isDone: false };
     known.entries.push(entry);
     known.last = offset;
@@ -130,10 +134,13 @@ class Offsets {
    * @param {string} topic
    * @param {number} partition
    * @param {bigint} offset of the next record to read
+   * @param {bigint} from where the client reads on
    */
-  passed(topic, partition, offset) {
+  passed(topic, partition, offset, from) {
     const known = this.#partitions.get(`${topic}:${partition}`);
-    if (!known || known.committed >= offset) return;
+    if (!known) return;
+    known.again = from;
+    if (known.committed >= offset) return;
     const isBehind = (/** @type {Entry} */ entry) => entry.offset < offset;
     for (const entry of [...known.entries, ...known.earlier].filter(isBehind)) {
       this.#open.delete(entry.id);
