@@ -131,7 +131,14 @@ class Machines {
    */
   static async start(onLine) {
     const kafka = new KafkaCluster(SIZE, LINES);
-    const [cloud] = await Promise.all([startCloud(), kafka.start()]);
+    const cloud = await startCloud();
+    try {
+      await kafka.start();
+    } catch (error) {
+      await kafka.stop();
+      await cloud.close();
+      throw error;
+    }
     const env = {
       SEGANET_PRESET: 'cluster',
       SEGANET_KAFKA_BROKERS: kafka.addresses,
