@@ -158,8 +158,10 @@ async function watch(settings) {
       }
       trouble = '';
     } catch (error) {
-      const { message } = /** @type {Error} */ (error);
-      if (message !== trouble) console.error(`The rules cannot be written (${message}). It is tried again.`);
+      const message = /** @type {Error} */ (error).message.replace(/\s+/g, ' ');
+      if (message !== trouble) {
+        console.error(`The rules cannot be written: ${message} This needs root and nftables. It is tried again.`);
+      }
       trouble = message;
     }
     await Promise.all(

@@ -5,10 +5,14 @@
 set -eu
 umask 077
 
-[ $# -gt 0 ] || {
+usage() {
   sed -n '2,4s/^# \{0,1\}//p' "$0" >&2
   exit 2
 }
+[ $# -gt 0 ] || usage
+for machine; do
+  case $machine in [a-z]*=?*) ;; *) usage ;; esac
+done
 mkdir -p tls
 key='ec -pkeyopt ec_paramgen_curve:P-256'
 if [ ! -e tls/ca.key ]; then
@@ -24,7 +28,10 @@ for machine; do
   # Each is a server and a client of the others.
   printf 'subjectAltName=IP:%s,IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n' "$address" >"tls/$name/extensions"
   openssl x509 -req -in "tls/$name/request" -days 3650 -CA tls/ca.crt -CAkey tls/ca.key -CAcreateserial \
-    -extfile "tls/$name/extensions" -out "tls/$name/machine.crt" 2>/dev/null
+    -extfile "tls/$name/extensions" -out "tls/$name/machine.crt" 2>/dev/null || {
+    echo "$address is not an IP address. Give each machine as NAME=ADDRESS." >&2
+    exit 2
+  }
   rm "tls/$name/request" "tls/$name/extensions"
   cp tls/ca.crt "tls/$name/"
   # The folder is for its machine. Of the key, the owner decides who may read it.
