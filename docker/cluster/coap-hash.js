@@ -160,7 +160,9 @@ async function watch(settings) {
     } catch (error) {
       const message = /** @type {Error} */ (error).message.replace(/\s+/g, ' ');
       if (message !== trouble) {
-        console.error(`The rules cannot be written: ${message} This needs root and nftables. It is tried again.`);
+        console.error(
+          `The rules cannot be written: ${message} This needs root and nftables. It is tried again.`
+        );
       }
       trouble = message;
     }
