@@ -74,7 +74,7 @@ function healthOf({ host }) {
       stranded: 0,
       log: null,
       replicas: null,
-      isStandby: false,
+      standby: 'no',
       isDraining: false
     };
   }
@@ -89,7 +89,7 @@ function healthOf({ host }) {
     listeners: members.flatMap(({ accepts }) => accepts ?? []),
     stranded: members.filter(({ kind, uplink }) => kind === 'uplink' && !uplink).length,
     log: log && { state: log.state.state, trouble: log.trouble() },
-    isStandby: log?.isStandby ?? false,
+    standby: log?.standby ?? 'no',
     replicas: host.replicas?.state ?? null,
     isDraining: host.handover.isOn,
     uplinks: links.map(({ state }) => state)

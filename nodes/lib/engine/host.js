@@ -175,7 +175,7 @@ class EngineHost {
     });
     /** Null unless only the clouds acknowledge. */
     this.replicas = options.replicas ? this.#watchReplicas(options.replicas) : null;
-    this.inbox.isStandby = () => this.log?.state.state === 'standby';
+    this.inbox.isStandby = () => this.log?.standby === 'yes';
     if (this.log) this.log.onCounts = (counts) => this.replicas?.setLogCounts(counts);
     this.handover = new Handover(this);
     this.logins = new LoginDispatcher(this.engine, (fn) => this.upkeep.onBell(fn));
@@ -219,7 +219,7 @@ class EngineHost {
 
   /** @returns {string} which cloud cannot acknowledge records now, '' = all can */
   #missingCloud() {
-    if (this.log?.isStandby) return 'another gateway has the log';
+    if (this.log?.standby === 'yes') return 'another gateway has the log';
     if (this.members.some(({ kind, uplink }) => kind === 'uplink' && !uplink)) {
       return 'an uplink node has no usable broker';
     }

@@ -89,9 +89,10 @@ class LogLink {
     return Boolean(this.#options.url);
   }
 
-  /** True while another gateway has the log, or this one does not know yet. */
-  get isStandby() {
-    return Boolean(this.#thread?.owning);
+  /** @returns {'no' | 'yes' | 'unknown'} whether another gateway has the log; unknown: the database did not answer */
+  get standby() {
+    if (!this.#thread?.owning) return 'no';
+    return this.state.state === 'standby' ? 'yes' : 'unknown';
   }
 
   /** @returns {Promise<void> | null} resolves when this gateway has the log; null = it has, or nobody shares it */

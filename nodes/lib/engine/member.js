@@ -219,7 +219,9 @@ class Member {
    * @param {Rates} rates
    */
   tick(stats, rates) {
-    if (this.host.log?.isStandby) return this.status.set({ fill: 'grey', shape: 'ring', text: 'standby' });
+    const { log } = this.host;
+    if (log?.standby === 'yes') return this.status.set({ fill: 'grey', shape: 'ring', text: 'standby' });
+    if (log?.standby === 'unknown') return this.status.red(log.trouble() || 'opening the log');
     if (this.route?.shut) return this.status.red(this.route.shut.shown);
     if (this.#listening?.refused) return this.listen();
     if (this.host.inbox.waits(this.stage))

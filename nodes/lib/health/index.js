@@ -19,7 +19,8 @@ const { Heart } = require('./heartbeat');
  * @property {{ state: string, trouble: string } | null} log trouble: why records are not written, '' while they are;
  *   null = the engine keeps no log
  * @property {import('../engine/replicas').ReplicaState | null} replicas null = the clouds alone acknowledge nothing
- * @property {boolean} isStandby another gateway has the log of its pair
+ * @property {'no' | 'yes' | 'unknown'} standby whether another gateway has the log of its pair; unknown: the database
+ *   did not answer yet
  * @property {boolean} isDraining its devices are handed over to other gateways
  * @property {Uplink[]} uplinks
  *

@@ -43,16 +43,16 @@ function flows(engines) {
   const down = engines.filter(({ isRunning }) => !isRunning).length;
   if (engines.length === 0) return check('The flow has no enabled engine.');
   if (down > 0) return check(`${down} of ${engines.length} engines are not running: see their status.`);
-  const isWaiting = engines.some(({ hasPlan, isStandby }) => !hasPlan && !isStandby);
+  const isWaiting = engines.some((engine) => !engine.hasPlan && (engine.standby ?? 'no') === 'no');
   return check(isWaiting ? 'The flows are starting.' : '');
 }
 
 /** @param {EngineHealth[]} engines @returns {{ standby?: Check }} none: this gateway has its logs */
 function standby(engines) {
-  const isStandby = engines.some((engine) => engine.isStandby);
-  return isStandby
-    ? { standby: check('The gateway is a standby: another one has the log of the pair.') }
-    : {};
+  const parts = engines.map((engine) => engine.standby);
+  if (parts.includes('unknown')) return { standby: check('The database of the log cannot be reached.') };
+  if (!parts.includes('yes')) return {};
+  return { standby: check('The gateway is a standby: another one has the log of the pair.') };
 }
 
 /** @param {EngineHealth[]} engines @returns {Check} */

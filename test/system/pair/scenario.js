@@ -221,6 +221,17 @@ const FAULTS = {
     await scene.active();
     scene.members[active].start();
   },
+  'the active gateway deploys': async (scene, active) => {
+    const { editorPort } = scene.members[active];
+    const response = await fetch(`http://127.0.0.1:${editorPort}/flows`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'node-red-deployment-type': 'reload' },
+      body: '[]'
+    });
+    if (response.status !== 204) throw new Error(`The deploy got ${response.status}.`);
+    const now = await scene.active();
+    if (now !== active) throw new Error('A deploy moved the log to the other gateway.');
+  },
   'the primary moves': async (scene) => scene.pair.switchover(),
   'the cloud is away while the active machine burns': async (scene, active) => {
     await scene.cloud.stop();

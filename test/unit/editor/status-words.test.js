@@ -90,7 +90,13 @@ test('has the words of each reason of readyz', () => {
       state('refused'),
       state('refused', 'CERT_HAS_EXPIRED')
     ],
-    ...[{ replicas: 'waiting' }, { replicas: 'degraded' }, { isDraining: true }, { isStandby: true }],
+    ...[
+      { replicas: 'waiting' },
+      { replicas: 'degraded' },
+      { isDraining: true },
+      { standby: 'yes' },
+      { standby: 'unknown' }
+    ],
     ...[state('connecting'), state('stopped'), state('disconnected'), state('disconnected', 'ECONNREFUSED')]
   ];
   const reasons = [readiness([]), ...faults.map((fault) => readiness([{ ...fine, ...fault }]))].map(

@@ -72,9 +72,14 @@ describe('readiness', () => {
     ],
     [[engine({ log: { state: 'opening', trouble: '' } })], 'log', 'A log is being opened.'],
     [
-      [engine({ isStandby: true, hasPlan: false })],
+      [engine({ standby: 'yes', hasPlan: false })],
       'standby',
       'The gateway is a standby: another one has the log of the pair.'
+    ],
+    [
+      [engine({ standby: 'unknown', hasPlan: false })],
+      'standby',
+      'The database of the log cannot be reached.'
     ],
     [[engine({ isDraining: true })], 'listeners', 'The gateway hands its devices over to others.'],
     [
