@@ -54,6 +54,13 @@ module.exports = function (RED) {
         `A gateway that acknowledges at once has no log to share. ${remedy}`
       );
     }
+    const isTwo = [...engines].some(
+      (node) => node !== this && node.host?.log?.isShared && !node.host.closing
+    );
+    if (logUrl && isTwo) {
+      const remedy = 'Leave the address of the database blank in this one.';
+      return fail(this, 'wrong setting', `Only one engine of a gateway may share its log. ${remedy}`);
+    }
     if (logUrl) capabilities.use('pair');
     const gateway = gatewayId || process.env.SEGANET_GATEWAY_ID || os.hostname();
     const shared = { url: logUrl, name: `${gateway}/${this.id}`, place: os.hostname() };

@@ -182,7 +182,8 @@ class GatewayService {
     return this.#hosts().map((host) => ({
       id: host.id,
       directory: host.directory,
-      log: host.log && ((/** @type {string} */ file) => host.log.backup(file)),
+      // One in a database is backed up with the database.
+      log: host.log && !host.log.isShared ? (/** @type {string} */ file) => host.log.backup(file) : null,
       commands: (/** @type {string} */ file) => host.commands.backup(file)
     }));
   }

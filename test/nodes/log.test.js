@@ -85,6 +85,33 @@ describe('settings', () => {
     });
   });
 
+  test('of a pair name its log by gateway and engine', async () => {
+    await load(withEngine({ acknowledge: 'replicated', logUrl: 'postgres://u@a,b/db' }));
+    expect(stores[0].options).toMatchObject({
+      url: 'postgres://u@a,b/db',
+      name: 'gw1/engine',
+      place: os.hostname()
+    });
+  });
+
+  test.each([
+    ['a log that is not kept', { acknowledge: 'received', logUrl: 'postgres://u@a/db' }, /no log to share/],
+    ['another kind of database', { logUrl: 'mysql://u@a/db' }, /must be an address such as postgres/]
+  ])('of a pair refuse %s', async (_what, properties, sentence) => {
+    await load(withEngine(properties));
+    expect(errors()[0]).toEqual(['engine', expect.stringMatching(sentence)]);
+    expect(stores).toEqual([]);
+  });
+
+  test('of a pair refuse a second engine with a shared log', async () => {
+    const logUrl = 'postgres://u@a/db';
+    await load([...withEngine({ logUrl }), { ...engine, id: 'other', logUrl }]);
+    expect(errors()).toEqual([
+      ['other', expect.stringMatching(/Only one engine of a gateway may share its log/)]
+    ]);
+    expect(stores).toHaveLength(1);
+  });
+
   test('keep no log with "received"', async () => {
     await load(withEngine({ acknowledge: 'received' }));
     expect(stores).toEqual([]);
@@ -97,6 +124,38 @@ describe('settings', () => {
     await load(withEngine({ ttl: '7w' }));
     expect(errors()[0]).toEqual(['engine', expect.stringMatching(/"ttl" must be one to eight times/)]);
     expect(engines).toEqual([]);
+  });
+});
+
+describe('a standby', () => {
+  test('opens no listener and no uplink, and refuses messages, until it has the log', async () => {
+    /** @type {() => void} */
+    let take = () => {};
+    const { StoreThread } = parts.store;
+    parts.store.StoreThread = class extends StoreThread {
+      owning = new Promise((resolve) => (take = resolve)).then(() => (this.owning = null));
+    };
+    await load(withEngine({ acknowledge: 'replicated', logUrl: 'postgres://u@a,b/db' }));
+    parts.store.StoreThread = StoreThread;
+    const { host } = helper.getNode('engine');
+    stores[0].emit('state', {
+      state: 'standby',
+      code: '',
+      reason: '',
+      pair: { role: 'standby', owner: 'b' }
+    });
+    host.upkeep.tick();
+    expect(shown('devices')).toEqual({ fill: 'grey', shape: 'ring', text: 'standby' });
+    expect([host.plan, threads]).toEqual([null, []]);
+    const refused = await new Promise((resolve) => host.inbox.put(1, { payload: Buffer.alloc(1) }, resolve));
+    expect(refused).toMatchObject({ code: 'SEGANET_STANDBY' });
+    expect(host.log.standby).toBe('yes');
+    take();
+    stores[0].emit('state', { state: 'ready', code: '', reason: '', pair: { role: 'active' } });
+    await until(() => threads.length === 1 && host.plan !== null);
+    expect(host.log.standby).toBe('no');
+    stores[0].emit('counts', true);
+    expect([host.replicas.state, engines[0].diskCounts]).toEqual(['replicated', true]);
   });
 });
 

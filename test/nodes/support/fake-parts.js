@@ -58,6 +58,10 @@ class Engine {
     calls.push('applyPlan');
     this.plan = structuredClone(plan);
   }
+  setDiskCounts(counts) {
+    this.diskCounts = counts;
+  }
+
   listen(stage, options) {
     const { port } = options;
     this.listened = options;
