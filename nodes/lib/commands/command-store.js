@@ -264,3 +264,5 @@ function fromRow({ row, id, device, topic, qos, expires_at: expiresAt, origin, c
 }
 
 exports.CommandStore = CommandStore;
+exports.fromRow = fromRow;
+exports.toRow = toRow;

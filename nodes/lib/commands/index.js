@@ -30,9 +30,13 @@ const TICK_MS = 1000;
  * @property {Uint8Array} [correlation]
  * @property {string} [tenant] that sent it, whose commands have a limit of their own
  *
+ * @typedef {Pick<CommandStore, 'load' | 'add' | 'remove' | 'flush' | 'backup' | 'close'> & { onFound?: () => void }} Store
+ *   onFound: set here; to be called when load() has something
+ *
  * @typedef {object} CommandsParts
  * @property {import('./native-carrier').CommandEngine} engine
  * @property {string} directory of the log
+ * @property {Store} [store] that replaces the file there
  * @property {(sentence: string) => void} warn
  * @property {() => number} [now] ms, monotonic
  * @property {() => number} [wall] ms since 1970
@@ -44,6 +48,7 @@ class Commands {
   #native;
   #carriers;
   #topics = new DeviceTopics();
+  /** @type {Store} */
   #store;
   #reports;
   #desk;
@@ -52,12 +57,13 @@ class Commands {
   #closed;
 
   /** @param {CommandsParts} parts */
-  constructor({ engine, directory, warn, now = () => performance.now(), wall = Date.now }) {
+  constructor({ engine, directory, warn, store, now = () => performance.now(), wall = Date.now }) {
     this.#now = now;
     this.#wall = wall;
     this.#native = new NativeCarrier(engine, TIMEOUT_MS, (command) => this.#topics.of(command));
     this.#carriers = new Carriers(this.#native, (pattern) => this.wake(pattern));
-    this.#store = new CommandStore(directory, warn);
+    this.#store = store ?? new CommandStore(directory, warn);
+    this.#store.onFound = () => this.#restore();
     this.#reports = new Reports();
     this.#desk = new CommandQueues({
       attempt: (command, done) => this.#carriers.attempt(command, done),

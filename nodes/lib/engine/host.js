@@ -122,6 +122,7 @@ class EngineHost {
         new Commands({
           engine: this.engine,
           directory: options.directory,
+          store: this.log?.commandStore,
           warn: (sentence) => context.warn(sentence)
         })
     );

@@ -95,6 +95,11 @@ class LogLink {
     return this.state.state === 'standby' ? 'yes' : 'unknown';
   }
 
+  /** @returns {import('../commands').Store | undefined} keeps commands beside a log that is shared */
+  get commandStore() {
+    return this.#thread?.commandStore;
+  }
+
   /** @returns {Promise<void> | null} resolves when this gateway has the log; null = it has, or nobody shares it */
   get owning() {
     return this.#thread?.owning ?? null;

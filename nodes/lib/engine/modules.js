@@ -115,6 +115,7 @@ const { threadsOf } = require('./additions');
  * @typedef {object} StoreThread the worker thread with the database of one engine's log
  * @property {(event: 'state' | 'problem' | 'counts' | 'lost', listener: (event: any) => void) => unknown} on counts:
  *   whether commits are on two machines; lost: another gateway has the log, this process ends
+ * @property {import('../commands').Store} [commandStore] keeps commands beside a log that is shared
  * @property {Promise<void> | null} [owning] resolves when this gateway has a log that it shares; null = it has
  * @property {(token: number) => unknown} attach
  * @property {Promise<void> | null} [restoring] resolves when the MQTT sessions of an earlier run are restored; null =

@@ -5,6 +5,7 @@ const path = require('node:path');
 const { hasBegunEnd } = require('../base/process-end');
 const { StoreThread } = require('../store/store-thread');
 const { checkOptions } = require('./options');
+const { PairCommandStore } = require('./pair-command-store');
 
 /** EX_TEMPFAIL: the service manager starts the process again, which is then the standby. */
 const EXIT_FENCED = 75;
@@ -30,6 +31,9 @@ class PairThread extends StoreThread {
     });
     /** Commits are on two machines: an acknowledgement may depend on them. */
     this.isReplicated = false;
+    this.commandStore = new PairCommandStore((message) => this.thread.post(message));
+    this.on('commandsFound', ({ rows }) => this.commandStore.found(rows));
+    this.on('commandsStored', (result) => this.commandStore.stored(result));
     /** @type {(() => void) | undefined} */
     this.take = undefined;
     /** Resolves when this gateway has the log; null = it has. @type {Promise<void> | null} */

@@ -1,6 +1,7 @@
 'use strict';
-// What the store thread keeps in PostgreSQL: the log, the sessions and the dead letters.
+// What the store thread keeps in PostgreSQL: the log, the sessions, the dead letters and the commands.
 
+const { PairCommands } = require('./pair-commands');
 const { PairDeadLetters } = require('./pair-dead-letters');
 const { PairLog } = require('./pair-log');
 const { PairSessions } = require('./pair-sessions');
@@ -12,6 +13,7 @@ const { PairSessions } = require('./pair-sessions');
 function makeParts({ options, workerData, post, problem, changed, restored }) {
   /** @type {(() => void)[]} callers of tell() */
   const telling = [];
+  const commands = new PairCommands(post);
   const sessions = new PairSessions({ problem, restored });
   const store = new PairLog({
     options,
@@ -24,11 +26,15 @@ function makeParts({ options, workerData, post, problem, changed, restored }) {
       return new Promise((resolve) => telling.push(() => resolve()));
     },
     fenced: (reason) => post({ type: 'fenced', reason }),
-    opened: (use) => sessions.open(use)
+    opened: async (use) => {
+      await sessions.open(use);
+      await commands.open(use);
+    }
   });
-  const onMessage = (/** @type {any} */ { type }) => {
+  const onMessage = (/** @type {any} */ { type, change }) => {
     if (type === 'told') telling.shift()?.();
     else if (type === 'release') store.releases = true;
+    else if (type === 'commands') void commands.change(change);
   };
   return { store, sessions, deadLetters: new PairDeadLetters(store), onMessage };
 }

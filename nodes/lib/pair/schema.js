@@ -23,6 +23,7 @@ const VERSIONS = [
    CREATE TABLE quarantine (log TEXT NOT NULL, id BIGINT NOT NULL, node TEXT NOT NULL, class INTEGER NOT NULL, at BIGINT NOT NULL, reason TEXT NOT NULL, records INTEGER NOT NULL, body BYTEA, PRIMARY KEY (log, id));
    CREATE TABLE session (log TEXT NOT NULL, device TEXT NOT NULL, row BYTEA NOT NULL, PRIMARY KEY (log, device));
    CREATE TABLE damaged (log TEXT NOT NULL, device TEXT NOT NULL, at BIGINT NOT NULL, row BYTEA NOT NULL, PRIMARY KEY (log, device));
+   CREATE TABLE command (log TEXT NOT NULL, row BIGINT NOT NULL, id TEXT NOT NULL, device TEXT NOT NULL, topic TEXT NOT NULL, qos INTEGER NOT NULL, expires_at BIGINT NOT NULL, origin TEXT, correlation BYTEA, payload BYTEA NOT NULL, PRIMARY KEY (log, row));
    CREATE TABLE run (log TEXT PRIMARY KEY, ended_in_order BOOLEAN NOT NULL);
    ALTER TABLE chunk ALTER body SET STORAGE EXTERNAL;
    ALTER TABLE chunk SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_insert_scale_factor = 0.5);

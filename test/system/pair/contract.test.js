@@ -130,6 +130,44 @@ test('dead letters are listed and sent again under their old keys', async () => 
   expect(await ask(rig, 'SELECT id::int, node FROM seganet_log.dead')).toEqual([{ id: 2, node: 'gone' }]);
 });
 
+test('commands that wait are with the next owner, each once, in order', async () => {
+  const first = kept(new PairRig({ url: await server.newDatabase() }));
+  await reaches(first, 'ready');
+  const second = kept(first.again());
+  await reaches(second, 'standby');
+  const command = (/** @type {string} */ id, /** @type {any} */ origin = null) => ({
+    id,
+    device: 'd',
+    topic: 't',
+    payload: Buffer.from([0, 255]),
+    qos: 1,
+    expiresAt: 1e13,
+    origin
+  });
+  /** @param {PairRig} rig @param {any} given @returns {Promise<{ error: Error | null, row: number }>} */
+  const add = (rig, given) =>
+    new Promise((resolve) => rig.commands.add(given, (error, row) => resolve({ error, row })));
+  expect((await add(second, command('x'))).error?.message).toMatch(/does not have the log/);
+  const origin = { broker: 'b', rest: 'r', correlation: Buffer.from([1, 0]) };
+  const added = [command('one'), command('two', origin), command('three')].map((each) => add(first, each));
+  expect((await Promise.all(added)).map(({ error, row }) => [error, row])).toEqual([
+    [null, 1],
+    [null, 2],
+    [null, 3]
+  ]);
+  first.commands.remove(1);
+  await until(async () => (await ask(first, 'SELECT row FROM seganet_log.command')).length === 2, 'removed');
+  let isFound = false;
+  second.commands.onFound = () => (isFound = true);
+  await first.stop();
+  await until(() => isFound, 'commands found');
+  expect(second.commands.load()).toEqual([
+    { row: 2, command: command('two', origin) },
+    { row: 3, command: command('three') }
+  ]);
+  expect((await add(second, command('four'))).row).toBe(4);
+});
+
 test.each([
   ['mysql://u@h/d', /must be an address such as postgres/],
   ['postgres://h/d', /must name one host, a user and a database/],
