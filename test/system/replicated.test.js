@@ -105,9 +105,7 @@ test('degrade: the disk acknowledges after a while, says so, and stops when the 
   );
   const nodes = await (await get('engines/seganet-engine-1/stats')).json();
   expect(nodes.replicas).toMatchObject({ state: 'degraded' });
-  expect(gateway.output).toMatch(
-    /acknowledged from one disk alone, because .* is (dis|re)connect/
-  );
+  expect(gateway.output).toMatch(/acknowledged from one disk alone, because .* is (dis|re)connect/);
   await cloud.start();
   await eventually(async () => (await state()) === 'replicated', { timeoutMs: 15000, what: 'replicated' });
   await publish(3);
