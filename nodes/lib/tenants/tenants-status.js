@@ -23,7 +23,8 @@ function tenantsShown({ counts, fileProblem, keeperProblem, failed, kept }) {
   const { awake, waking, connecting, leaving, asleep } = counts;
   const waiting = counts.waiting + waking + connecting + counts.failed;
   const tail = kept > 0 ? ` · ${rate(kept)} kept` : '';
-  if (fileProblem) return { fill: 'red', shape: 'ring', text: shorten(`file: ${cause(fileProblem)}`, tail) };
+  if (fileProblem)
+    return { fill: 'red', shape: 'ring', text: shorten(`file: ${cause(fileProblem, 'not found')}`, tail) };
   if (keeperProblem)
     return { fill: 'red', shape: 'ring', text: shorten(`keeper: ${cause(keeperProblem)}`, tail) };
   if (failed.length > 0) {
@@ -46,9 +47,14 @@ function tenantsShown({ counts, fileProblem, keeperProblem, failed, kept }) {
   };
 }
 
-/** @param {string} sentence @returns {string} the words of the system's code in it, or its first words */
-function cause(sentence) {
+/**
+ * @param {string} sentence
+ * @param {string} [missing] words of ENOENT, which the name of a socket gets while nothing runs there
+ * @returns {string} the words of the system's code in it, or its first words
+ */
+function cause(sentence, missing = '') {
   const code = /\((E[A-Z]+)\)/.exec(sentence)?.[1] ?? '';
+  if (missing && code === 'ENOENT') return missing;
   return shortReason(code) || code || (/is not used\. (.*)/.exec(sentence)?.[1] ?? sentence);
 }
 

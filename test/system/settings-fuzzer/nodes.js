@@ -212,23 +212,21 @@ class Bench {
     for (const node of silent()) {
       findings.push(`${tell(node)} shows ${brief(this.statuses.get(node.id))} after ${SETTLE_MS} ms`);
     }
-    for (const node of nodes) findings.push(...(await this.#judge(node, output)));
+    for (const node of nodes) findings.push(...(await this.#judge(node)));
     findings.push(...faultsOf(output, JSON.stringify(nodes)));
     findings.push(...(await this.#canary()));
     return findings;
   }
 
-  /** @param {any} node @param {string} output */
-  async #judge(node, output) {
+  /** @param {any} node */
+  async #judge(node) {
     const { fill, text = '' } = this.statuses.get(node.id) ?? {};
+    const isSilent = fill === 'red' && !OUTSIDE.test(text) && !(await this.#isExplained(node, text));
+    if (isSilent) return [`${tell(node)} is red (${text}) and the log gives no reason`];
+    const { output } = /** @type {Child} */ (this.child);
     const lines = output.split('\n').filter((line) => line.includes(`:${nameOf(node.id)}]`));
     const problem = lines.find((line) => line.length > 1500);
     if (problem) return [`${tell(node)} prints a line of ${problem.length} characters`];
-    if (fill === 'red' && lines.length === 0 && !OUTSIDE.test(text)) {
-      const isOther = OF_ANOTHER.test(text) && node.of && output.includes(`:${nameOf(node.of)}]`);
-      if (!isOther && !(await this.#isExternal(text)))
-        return [`${tell(node)} is red (${text}) and the log gives no reason`];
-    }
     const [, port] = /^(\d+) ·/.exec(text) ?? [];
     const transport =
       String(node.transport ?? '').trim() || (node.type === 'seganet-coap-devices' ? 'udp' : 'tcp');
@@ -240,11 +238,22 @@ class Bench {
     return [];
   }
 
-  /** @param {string} text @returns {Promise<boolean>} true = short for a reason that the launcher prints in full */
-  async #isExternal(text) {
-    if (!shortReasons().includes(text.split(' · ')[0])) return false;
-    const isPrinted = () => LAUNCHER_LINE.test(this.child?.output ?? '');
-    return eventually(isPrinted, { timeoutMs: 5000 }).then(
+  /**
+   * @param {any} node
+   * @param {string} text of its status
+   * @returns {Promise<boolean>} true: the log has the reason, by the node, by the one that it depends on, or by the
+   *   launcher
+   */
+  #isExplained(node, text) {
+    const isOther = OF_ANOTHER.test(text) && node.of;
+    const isShort = shortReasons().includes(text.split(' · ')[0]);
+    const isThere = () => {
+      const output = this.child?.output ?? '';
+      const isSaid = (/** @type {string} */ id) => output.includes(`:${nameOf(id)}]`);
+      return isSaid(node.id) || (isOther && isSaid(node.of)) || (isShort && LAUNCHER_LINE.test(output));
+    };
+    // The line may come after the status.
+    return eventually(isThere, { timeoutMs: 5000 }).then(
       () => true,
       () => false
     );

@@ -35,6 +35,7 @@ test.each([
   ['broker: wrong setting · 120 kept', 'Broker: falsche Einstellung · 120 aufbewahrt'],
   ['not set: AWS_IOT_URL', 'nicht gesetzt: AWS_IOT_URL'],
   ['3 awake, 2 asleep, 1 waiting', '3 wach, 2 schlafen, 1 warten'],
+  ['file: not found', 'Datei: nicht gefunden'],
   ['keeper: not running', 'Keeper: läuft nicht'],
   ['full', 'voll'],
   ['seen 3 s ago, signal -60 dBm, class 1', 'vor 3 s gesehen, Signal -60 dBm, Klasse 1'],
