@@ -133,8 +133,10 @@ class Scene {
       const are = await Promise.all(names.map((name) => this.members[name].ready()));
       return names.find((_, i) => are[i].ok);
     };
-    const tell = async () =>
-      `an active gateway:\n${names.map((name) => `${name}: ${this.members[name].child?.output.slice(-1500)}`).join('\n')}`;
+    const tell = async () => {
+      const outputs = names.map((name) => `${name}: ${this.members[name].child?.output.slice(-1500)}`);
+      return `an active gateway:\n${outputs.join('\n')}\n${this.pair?.output}`;
+    };
     let text = '';
     return eventually(async () => (await find()) ?? ((text = await tell()), undefined), {
       timeoutMs: LIMIT_MS,
