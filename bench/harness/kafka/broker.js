@@ -94,7 +94,7 @@ class KafkaBroker {
   }
 
   /** Starts it at the same ports with an empty storage. REQUIRES: burn(); member of a cluster, no login, no TLS. */
-  async anew() {
+  async replace() {
     fs.mkdirSync(this.folder);
     await this.#format(/** @type {NonNullable<BrokerOptions['member']>} */ (this.options.member), true);
     await this.again();

@@ -29,7 +29,7 @@ class Replicas {
   #isMissing = true;
   /** Commits of the log are on two machines. */
   #logCounts = false;
-  /** What the engine was told last. */
+  /** The engine's present setting. */
   #diskCounts = false;
   #end;
 

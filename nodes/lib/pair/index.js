@@ -39,11 +39,12 @@ class PairThread extends StoreThread {
     /** Resolves when this gateway has the log; null = it has. @type {Promise<void> | null} */
     this.owning = new Promise((resolve) => (this.take = resolve));
     this.on('replicated', ({ isReplicated }) => {
-      this.isReplicated = isReplicated;
-      this.emit('counts', isReplicated);
+      this.#setReplicated(isReplicated);
       this.thread.post({ type: 'told' });
     });
-    this.on('state', ({ pair }) => {
+    this.on('state', ({ code, pair }) => {
+      // The next thread begins with commits that do not count.
+      if (code === 'THREAD') this.#setReplicated(false);
       if (pair?.role !== 'active' || !this.owning) return;
       this.owning = null;
       this.take?.();
@@ -52,6 +53,12 @@ class PairThread extends StoreThread {
       this.emit('lost', reason);
       process.exit(EXIT_FENCED);
     });
+  }
+
+  /** @param {boolean} isReplicated */
+  #setReplicated(isReplicated) {
+    this.isReplicated = isReplicated;
+    this.emit('counts', isReplicated);
   }
 
   /** Lets the other gateway have the log if this process ends. @param {number} timeoutMs */

@@ -1,6 +1,6 @@
 'use strict';
-// Which part the gateway has in its pair: it connects to the database, takes the log when nobody has it, gives signs of
-// life while it has it, and tells whether commits are on two machines.
+// The part of a gateway in its pair: it connects to the database, takes the log when nobody has it, gives signs of life
+// while it has it, and reports whether commits are on two machines.
 
 const { Lease, nameOf } = require('./lease');
 const { PairDatabase } = require('./pair-database');
@@ -81,7 +81,7 @@ class Ownership {
     return { role: this.role, owner, epoch, isReplicated, reason };
   }
 
-  /** Takes the log no more. */
+  /** Does not take the log from now on. */
   stop() {
     this.#isStopping = true;
   }
@@ -114,7 +114,7 @@ class Ownership {
     );
   }
 
-  /** Connects, and takes the log if nobody has it; else it looks again after a moment. */
+  /** Connects, and takes the log if nobody has it. Otherwise it tries again after a moment. */
   async #look() {
     if (this.#isClosed || this.#isStopping) return;
     /** @type {NodeJS.Timeout | undefined} */
@@ -123,6 +123,8 @@ class Ownership {
     let database = null;
     try {
       database = await this.#connection();
+      // No commit on one machine before the engine knows that such commits do not count.
+      await this.#telling;
       const fail = database.fail.bind(database);
       late = setTimeout(fail, LOOK_LIMIT_MS, new Error('it does not answer'));
       if (await this.#lease.isLost(database)) return this.end();
@@ -133,7 +135,7 @@ class Ownership {
       this.#tries = 0;
       if (!taken) this.#lookTimer = setTimeout(() => void this.#look(), LOOK_MS);
     } catch (error) {
-      // Unless the connections have failed before, which has been said.
+      // Connections that failed earlier are already being replaced.
       if (!database || this.#connected === database) this.#failed(/** @type {Error} */ (error));
     } finally {
       clearTimeout(late);
@@ -190,7 +192,7 @@ class Ownership {
   }
 
   /**
-   * Tells the engine first, so that no device gets an acknowledgement for a record that is on one machine only.
+   * Informs the engine first, so that no device gets an acknowledgement for a record that is on one machine only.
    * @param {PairDatabase} database
    * @param {string} reason '' = commits are on two machines
    */

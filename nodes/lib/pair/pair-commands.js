@@ -33,7 +33,7 @@ class PairCommands {
   /** This gateway has the log from now on. @param {Use} use */
   async open(use) {
     const { database, log } = use;
-    // Their senders were told that they are not stored.
+    // Their senders got an error.
     if (this.#refused.length > 0) await this.#write(use, [], this.#refused, []);
     this.#refused = [];
     const rows = await database.writer.all(FOUND, log);

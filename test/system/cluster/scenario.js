@@ -86,7 +86,7 @@ async function strike(machines, machine, fault) {
     const end = await machine.stop();
     if (end !== 0) throw new Error(`the gateway ended with ${end}`);
   } else await sleep(4000);
-  if (fault === 'burn') await machine.broker.anew();
+  if (fault === 'burn') await machine.broker.replace();
   await machine.start();
 }
 

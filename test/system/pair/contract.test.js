@@ -102,6 +102,43 @@ test('a lost connection, also in the middle of transactions, loses and doubles n
   expect(rig.fenced).toEqual([]);
 });
 
+test('after a lost connection, nothing is written before the engine knows that one disk does not count', async () => {
+  const rig = kept(new PairRig({ url: await server.newDatabase() }));
+  await rig.save({});
+  const before = rig.told.length;
+  /** @type {() => void} */
+  let release = () => {};
+  // As while a function node blocks Node-RED.
+  rig.held = new Promise((resolve) => (release = resolve));
+  await ask(
+    rig,
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'seganet-log-%' AND datname = current_database()"
+  );
+  await until(() => rig.told.length > before, 'the engine is informed');
+  rig.source.push({});
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect(rig.events('committed')).toHaveLength(1);
+  release();
+  await until(() => rig.events('committed').length === 2);
+  expect(rig.told.at(-1)).toBe(false);
+});
+
+test('a thread that ends takes the promise of two machines with it', async () => {
+  const { StoreThread } = require('../../../nodes/lib/pair');
+  const thread = new StoreThread({ directory: '/', url: 'postgres://u@127.0.0.1:1/d', name: 'g/e' });
+  /** @type {boolean[]} */
+  const counts = [];
+  thread.on('counts', (isReplicated) => counts.push(isReplicated));
+  try {
+    await until(() => thread.state.state === 'failing', 'a thread that runs');
+    thread.thread.terminate();
+    await until(() => counts.length === 1);
+    expect(counts).toEqual([false]);
+  } finally {
+    await thread.stop(100);
+  }
+});
+
 test('a server that lost transactions ends the process, which believes that they are on disk', async () => {
   const rig = kept(new PairRig({ url: await server.newDatabase() }));
   await rig.save({}, {});

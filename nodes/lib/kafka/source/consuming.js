@@ -266,9 +266,9 @@ class Consuming {
   }
 
   /**
-   * Returns the options of a commit. If the group refuses it, because this member has missed a rebalance, the client
-   * joins the group again and repeats the commit as the new member. It reads the offsets anew for this, and finds none
-   * then, and otherwise those of its partitions: others would move back what their new owner has committed.
+   * Returns the options of a commit. If this member has missed a rebalance, the group refuses the commit, and the client
+   * repeats it as a new member. It reads `offsets` again for this: they are empty until this member knows what others
+   * have committed, and then contain only its own partitions. Others would move back what their new owner has committed.
    * @param {import('./offsets').Commit[]} due
    */
   #current(due) {
