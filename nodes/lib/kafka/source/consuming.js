@@ -266,9 +266,10 @@ class Consuming {
   }
 
   /**
-   * Returns the options of a commit. If this member has missed a rebalance, the group refuses the commit, and the client
-   * repeats it as a new member. It reads `offsets` again for this: they are empty until this member knows what others
-   * have committed, and then contain only its own partitions. Others would move back what their new owner has committed.
+   * Returns the options of a commit. If this member has missed a rebalance, the group refuses the commit, and the
+   * client repeats it as a new member. It reads `offsets` again for this. They are empty until this member knows what
+   * others have committed, and then contain only its own partitions. Others would move back the commits of their new
+   * owner.
    * @param {import('./offsets').Commit[]} due
    */
   #current(due) {
