@@ -223,6 +223,7 @@ class LogLink {
     this.state = state;
     if (!changed) return;
     const { directory, place } = this.#options;
+    const log = this.isShared ? 'The shared log' : `The log in ${directory}`;
     if (name === 'standby') {
       const owner = state.pair?.owner || 'Another gateway';
       this.#voice.info(`${owner} has the log. This gateway${place ? ` (${place})` : ''} is its standby.`);
@@ -231,10 +232,10 @@ class LogLink {
     if (troubled) {
       const full = name === 'full';
       const what = full ? 'has reached its limit' : `cannot be written (${code || name})`;
-      const sentence = reason || `The log in ${directory} ${what}.`;
+      const sentence = reason || `${log} ${what}.`;
       this.#once(`${name} ${code}`, 1, () => this.#voice[full ? 'warn' : 'error'](sentence));
     } else if (name === 'ready' && this.#troubled) {
-      this.#once(name, 1, () => this.#voice.info(`The log in ${directory} is writable again.`));
+      this.#once(name, 1, () => this.#voice.info(`${log} is writable again.`));
     }
     this.#troubled = troubled || (this.#troubled && name !== 'ready');
   }
