@@ -18,8 +18,8 @@ const { parseEnvelope } = require('../../fixtures/devices/device');
 class Device {
   #isEnding = false;
 
-  /** @param {string} name @param {number[]} ports @param {number} everyMs */
-  constructor(name, ports, everyMs) {
+  /** @param {string} name @param {{ host: string, port: number }[]} servers @param {number} everyMs */
+  constructor(name, servers, everyMs) {
     this.name = name;
     this.everyMs = everyMs;
     this.count = 0;
@@ -32,7 +32,7 @@ class Device {
     this.lastAckAt = performance.now();
     this.gapMs = 0;
     this.client = mqtt.connect({
-      servers: ports.map((port) => ({ host: '127.0.0.1', port, protocol: /** @type {'mqtt'} */ ('mqtt') })),
+      servers: servers.map((server) => ({ ...server, protocol: /** @type {'mqtt'} */ ('mqtt') })),
       clientId: name,
       clean: false,
       reconnectPeriod: 100,
@@ -71,9 +71,9 @@ class Device {
 }
 
 class Devices {
-  /** @param {{ ports: number[], devices: number, everyMs: number, cloudPort: number }} options */
-  constructor({ ports, devices, everyMs, cloudPort }) {
-    this.devices = Array.from({ length: devices }, (_, i) => new Device(`dev${i}`, ports, everyMs));
+  /** @param {{ servers: { host: string, port: number }[], devices: number, everyMs: number, cloudPort: number }} options */
+  constructor({ servers, devices, everyMs, cloudPort }) {
+    this.devices = Array.from({ length: devices }, (_, i) => new Device(`dev${i}`, servers, everyMs));
     this.cloudPort = cloudPort;
     /** By device and value: its keys. @type {Map<string, Set<string>>} */
     this.arrived = new Map();

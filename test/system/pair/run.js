@@ -13,7 +13,8 @@ ${Object.keys(FAULTS)
   .map((name) => `  ${name}`)
   .join('\n')}
 The command fails if a record with an acknowledgement is lost, if first copies of a device and class arrive out of order,
-or if a record that its device sent once arrives with two keys. It needs root, PostgreSQL, Patroni, etcd and mosquitto.
+if a record that its device sent once arrives with two keys, or if a transaction of an earlier owner of the log is behind
+one of a later owner. It needs root, PostgreSQL, Patroni, etcd, nft and mosquitto.
 
   --runs N      faults (20)
   --seed N      (default: from the clock); it is printed
@@ -49,7 +50,8 @@ async function main() {
   });
   log(
     `${sum.runs} faults, ${sum.acked} acknowledged: ${sum.lost} lost, ${sum.disorder} out of order, ${sum.copies} copies, ` +
-      `${sum.otherKey} with another key, ${sum.fenced} gateways refused after a takeover, ${sum.reboots} machines rebooted`
+      `${sum.otherKey} with another key, ${sum.fenced} gateways refused after a takeover, ${sum.reboots} machines rebooted, ` +
+      `${sum.rebuilt} databases copied; ${sum.transactions} transactions of ${sum.owners} owners, ${sum.late} late`
   );
   process.exitCode = failures > 0 ? 1 : 0;
 }
@@ -69,27 +71,30 @@ async function runFaults({ runs, seed, names, log, isVerbose = false }) {
       scene.devices?.gaps();
       const active = await scene.active();
       const before = performance.now();
+      scene.notes = '';
       await FAULTS[name](scene, active, random);
       const now = await scene.active();
       await scene.pair?.replicated();
       const gaps = scene.devices?.gaps() ?? [];
       const verdict = scene.devices?.verdict();
       log(
-        `${done + 1} ${name}: ${active} → ${now}, ${Math.round(performance.now() - before)} ms, longest wait of a device ` +
+        `${done + 1} ${name}${scene.notes}: ${active} → ${now}, ${Math.round(performance.now() - before)} ms, longest wait of a device ` +
           `${Math.max(...gaps)} ms, ${verdict?.acked} acknowledged, ${verdict?.disorder} out of order`
       );
     }
     const verdict = /** @type {import('./devices').Verdict} */ (await scene.devices?.finish(SETTLE_MS));
     const { acked, lost, disorder, copies, otherKey } = verdict;
     const fenced = Object.values(scene.members).reduce((sum, member) => sum + member.fenced, 0);
-    const failures = lost.length + disorder + otherKey;
+    const owners = await scene.owners();
+    const failures = lost.length + disorder + otherKey + owners.late;
     if (lost.length > 0) log(`lost: ${lost.slice(0, 20).join(', ')}`);
     if (isVerbose || failures > 0) {
       for (const { name, child } of Object.values(scene.members))
         log(`${name}:\n${child?.output.slice(-5000)}`);
     }
-    const { reboots } = scene;
-    return { runs: done, reboots, acked, lost: lost.length, disorder, copies, otherKey, fenced, failures };
+    const { reboots, rebuilt } = scene;
+    const counts = { acked, lost: lost.length, disorder, copies, otherKey, fenced, ...owners };
+    return { runs: done, reboots, rebuilt, ...counts, failures };
   } finally {
     await scene.end();
   }
