@@ -30,12 +30,14 @@ const RETRIES = { retries: 3, retryDelay: 300 };
 /** The clients of one attempt, until the first error or the end. */
 class Connection {
   #onError;
+  #watch;
   /** They close the clients. @type {((done: () => void) => void)[]} */
   #closers = [];
 
-  /** @param {(error: unknown) => void} onError */
-  constructor(onError) {
+  /** @param {(error: unknown) => void} onError @param {(client: any) => void} watch gets each client with connections */
+  constructor(onError, watch) {
     this.#onError = onError;
+    this.#watch = watch;
     this.isOver = false;
   }
 
@@ -51,8 +53,12 @@ class Connection {
     // Each failure reaches a callback, too.
     any.on('error', () => {});
     const close = (/** @type {() => void} */ done) => any.close(...force, done);
-    if (this.isOver) void closed(close);
-    else this.#closers.push(close);
+    if (this.isOver) {
+      void closed(close);
+      return client;
+    }
+    this.#closers.push(close);
+    this.#watch(any);
     return client;
   }
 
@@ -111,11 +117,17 @@ class ClientLife {
 
   async #open() {
     const { load, open, onConnected } = this.#parts;
-    const connection = new Connection((error) => this.#failed(error));
+    /** @type {any} */
+    let module;
+    const connection = new Connection(
+      (error) => this.#failed(error),
+      (client) => this.#clientOptions.watch(client, module)
+    );
     this.#connection = connection;
     this.attempts++;
     try {
-      await open(connection, load(), { ...this.#clientOptions.read(), ...RETRIES });
+      module = load();
+      await open(connection, module, { ...this.#clientOptions.read(), ...RETRIES });
     } catch (error) {
       return connection.fail(error);
     }

@@ -3,17 +3,25 @@
 
 const net = require('node:net');
 const { watchTlsFiles } = require('../../base/tls-files');
+const { BrokerWatch } = require('./broker-watch');
 const { secureContext } = require('../../uplink/session/connection-options');
 
 /** @typedef {import('../settings/kafka-options').ClusterOptions} ClusterOptions */
 
-/** Makes the options of each new client, with the present certificates. */
+/** Makes the options of each new client, with the present certificates, and watches its brokers. */
 class ClientOptions {
+  #brokers = new BrokerWatch();
+
   /** @param {ClusterOptions} cluster @param {string} clientId */
   constructor(cluster, clientId) {
     this.cluster = cluster;
     this.clientId = clientId;
     this.files = watchTlsFiles(cluster.tlsFiles);
+  }
+
+  /** Ends connections to lost brokers until the client closes. @param {any} client @param {any} module the client's */
+  watch(client, module) {
+    this.#brokers.attach(client, module);
   }
 
   /**

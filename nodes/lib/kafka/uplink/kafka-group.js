@@ -95,6 +95,7 @@ class KafkaGroup {
         });
         // Each failure reaches a callback, too.
         producer.on('error', () => {});
+        clientOptions.watch(producer, client);
         const { compression, ackTimeoutMs: timeoutMs } = options;
         return { producer, api: new ProduceApi(client, { compression, timeoutMs }) };
       },

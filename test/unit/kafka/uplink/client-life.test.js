@@ -10,6 +10,11 @@ const network = () => Object.assign(new Error('connect ECONNREFUSED'), { code: '
 /** A client of Kafka that notes whether it was closed. */
 class Client extends EventEmitter {
   isClosed = false;
+  connections = { get() {} };
+
+  get closed() {
+    return this.isClosed;
+  }
 
   /** @param {any[]} args the last one is a callback */
   close(...args) {
@@ -168,5 +173,6 @@ test('closes clients and streams that are ready only after the end', async () =>
   goOn();
   await settle();
   expect([late.isClosed, stream.isClosed, bench.life.state]).toEqual([true, true, 'stopped']);
+  await jest.advanceTimersByTimeAsync(1000);
   expect(jest.getTimerCount()).toBe(0);
 });

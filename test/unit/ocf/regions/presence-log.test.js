@@ -16,7 +16,8 @@ function client() {
     state.closed.push([name, typeof done]);
     done();
   };
-  const part = (name, more) => Object.assign(new EventEmitter(), { close: close(name), ...more });
+  const part = (name, more) =>
+    Object.assign(new EventEmitter(), { close: close(name), connections: { get() {} }, ...more });
   class Admin {
     constructor() {
       return part('admin', {
