@@ -1,7 +1,9 @@
 'use strict';
 
+const { tracingChannel } = require('node:diagnostics_channel');
 const { ClientLife } = require('../uplink/client-life');
 const { accessSentence } = require('../uplink/errors');
+const { makePatient, retryDelay } = require('./patient-consumer');
 const { Lag } = require('./lag');
 const { Offsets } = require('./offsets');
 
@@ -16,11 +18,23 @@ const { Offsets } = require('./offsets');
 
 const COMMIT_MS = 200;
 const COMMIT_RETRY_MS = 500;
+/** Heartbeats in a session: a member learns of a rebalance with the next one. */
+const HEARTBEATS = 6;
 const HEARTBEAT_MS = 2000;
 /** Longest wait of a broker for records: it delays the end of a rebalance only. */
 const FETCH_MS = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
 const JOIN_MS = 30000;
+
+/** Consumers that are joining their groups. @type {WeakSet<object>} */
+const joining = new WeakSet();
+tracingChannel('plt:kafka:consumer:group').subscribe(
+  /** @type {any} */ ({
+    start: (/** @type {any} */ { client, operation }) => operation === 'joinGroup' && joining.add(client),
+    asyncStart: (/** @type {any} */ { client, operation }) =>
+      operation === 'joinGroup' && joining.delete(client)
+  })
+);
 
 /**
  * @typedef {object} ConsumingParts
@@ -124,14 +138,21 @@ class Consuming {
         protocols: [{ name: 'cooperative-sticky', version: 1 }],
         sessionTimeout: sessionTimeoutMs,
         rebalanceTimeout: Math.max(JOIN_MS, sessionTimeoutMs),
-        heartbeatInterval: Math.min(HEARTBEAT_MS, sessionTimeoutMs / 3),
-        autocommit: false
+        heartbeatInterval: Math.min(HEARTBEAT_MS, sessionTimeoutMs / HEARTBEATS),
+        autocommit: false,
+        retryDelay
       })
     );
+    makePatient(consumer, sessionTimeoutMs);
     this.#consumer = consumer;
     for (const event of ['consumer:group:join', 'consumer:group:rebalance']) {
       consumer.on(event, () => !connection.isOver && this.#rebalanced());
     }
+    consumer.on('consumer:rejoin', () => {
+      // The client sends no more heartbeats then.
+      if (!consumer.isActive() && !joining.has(consumer))
+        connection.fail(new Error('The consumer could not join its group again.'));
+    });
     const stream = await consumer.consume({
       topics: [...topics],
       mode: 'committed',
@@ -246,7 +267,9 @@ class Consuming {
 
   async #commit() {
     const due = this.offsets.due();
-    if (this.#isStale) return this.#commitSoon(COMMIT_MS);
+    // A commit behind a request to join has the generation of before. The group refuses it, and the client joins again.
+    const isJoining = this.#consumer !== null && joining.has(this.#consumer);
+    if (this.#isStale || isJoining) return this.#commitSoon(COMMIT_MS);
     if (due.length === 0 || this.#isCommitting || !this.#consumer || this.state !== 'connected') return;
     this.#isCommitting = true;
     const consumer = this.#consumer;
