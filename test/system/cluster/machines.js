@@ -21,9 +21,9 @@ const GROUPS = { 'seganet-urgent': TOPICS.slice(0, 2), 'seganet-normal': TOPICS.
 const PARTITIONS = 6;
 const SIZE = 3;
 const READY_MS = 300000;
-/** Beside those of KafkaCluster: a lost broker is noticed in two seconds, and a lost gateway may be in three. */
+/** Beside those of KafkaCluster: a lost broker and a lost gateway are each replaced within two seconds. */
 const LINES = [
-  'broker.session.timeout.ms=2000',
+  'broker.session.timeout.ms=1500',
   'broker.heartbeat.interval.ms=250',
   'group.min.session.timeout.ms=1000'
 ];
