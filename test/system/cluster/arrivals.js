@@ -13,6 +13,8 @@ const NAMES = ['', 'critical', 'high', 'normal', 'bulk'];
  */
 const idOf = ({ d, c, ts, s }) => `${d} ${c} ${ts} ${s}`;
 
+/** @typedef {{ beganMs: number, drainedMs: number }} Orphan times since its gateway was lost, 0 = not yet */
+
 /** @param {{ device: string, k: number, seq: number }} sent by the generator */
 const nameOf = ({ device, k, seq }) => `${device} ${k} ${seq}`;
 
@@ -24,8 +26,6 @@ class Arrivals {
     this.readings = new Set();
     /** The latest number of each device and kind. @type {Map<string, number>} */
     this.last = new Map();
-    /** When the last first copy of each device and kind arrived. @type {Map<string, number>} */
-    this.at = new Map();
     this.total = 0;
     this.copies = 0;
     /** Readings that a device sent again and that are records of their own. */
@@ -35,13 +35,44 @@ class Arrivals {
     this.clashes = 0;
     this.wrongClass = 0;
     this.foreign = 0;
-    /** When the last record arrived that was more than a second under way, 0 = none was; and the longest way, ms. */
-    this.lateAt = 0;
+    /** The longest way of a record from its first gateway, ms. */
+    this.longestMs = 0;
+    /** Which gateway has sent the last first copy of each device and kind. @type {Map<string, string>} */
+    this.senders = new Map();
+    /** Of a gateway that is lost. @type {{ name: string, at: number, lanes: Map<string, Orphan> }} */
+    this.orphans = { name: '', at: 0, lanes: new Map() };
+  }
+
+  /** A gateway is lost: its devices and kinds are orphans from now on. @param {string} name */
+  lost(name) {
+    const own = [...this.senders].filter(([, sender]) => sender === name);
+    const lanes = new Map(own.map(([lane]) => [lane, { beganMs: 0, drainedMs: 0 }]));
+    this.orphans = { name, at: Date.now(), lanes };
     this.longestMs = 0;
   }
 
-  /** @param {string} line of an envelope */
-  add(line) {
+  /**
+   * How long orphans waited since lost().
+   * @returns {{ beganMs: number, drainedMs: number }} until the last one of them had a record of another gateway, and
+   *   one that was less than a second under way
+   */
+  waits() {
+    const all = [...this.orphans.lanes.values()];
+    const most = (/** @type {keyof Orphan} */ name) => Math.max(0, ...all.map((orphan) => orphan[name]));
+    return { beganMs: most('beganMs'), drainedMs: most('drainedMs') };
+  }
+
+  /** @param {string} lane @param {string} gateway @param {number} wayMs */
+  #adopt(lane, gateway, wayMs) {
+    const { name, at, lanes } = this.orphans;
+    const orphan = lanes.get(lane);
+    if (!orphan || gateway === name) return;
+    orphan.beganMs ||= Date.now() - at;
+    if (wayMs <= LATE_MS) orphan.drainedMs ||= Date.now() - at;
+  }
+
+  /** @param {string} line of an envelope @param {string} gateway that has sent it */
+  add(line, gateway) {
     this.total++;
     /** @type {{ d: string, c: number, ts: number, s: number, p: { device: string, k: number, seq: number } }} */
     const record = JSON.parse(line);
@@ -61,10 +92,10 @@ class Arrivals {
     const lane = `${p.device} ${p.k}`;
     if (p.seq <= (this.last.get(lane) ?? -1)) this.disorder++;
     this.last.set(lane, p.seq);
-    const now = Date.now();
-    this.at.set(lane, now);
-    if (now - ts > LATE_MS) this.lateAt = now;
-    this.longestMs = Math.max(this.longestMs, now - ts);
+    this.senders.set(lane, gateway);
+    const wayMs = Date.now() - ts;
+    this.#adopt(lane, gateway, wayMs);
+    this.longestMs = Math.max(this.longestMs, wayMs);
   }
 
   /**

@@ -50,8 +50,8 @@ const line = (seq, more = {}) =>
 
 test('the judge counts a copy once, finds what is lost, out of order, or has changed', () => {
   const arrivals = new Arrivals();
-  for (const each of [line(0), line(2), line(2), line(1), line(3, { c: 1 })]) arrivals.add(each);
-  arrivals.add(line(0, { ts: 9, s: 9 }));
+  for (const each of [line(0), line(2), line(2), line(1), line(3, { c: 1 })]) arrivals.add(each, 'a');
+  arrivals.add(line(0, { ts: 9, s: 9 }), 'a');
   expect(arrivals).toMatchObject({ copies: 1, disorder: 1, wrongClass: 1, again: 1, foreign: 0 });
   const streams = [{ device: 1, kind: 0, issued: 6, unacked: /** @type {[number, number][]} */ ([[5, 5]]) }];
   expect(arrivals.compare(streams)).toEqual({ acked: 5, lost: ['dev-00001 0 4'] });
@@ -68,4 +68,24 @@ test('the judge counts a copy once, finds what is lost, out of order, or has cha
   expect(stored).toMatchObject({ twice: 1, clashes: 1, wrongTopic: 1 });
   // In the cloud: 0, 1 and 2 as in Kafka, 3 with another class, and one with another time and number.
   expect(stored.compare(arrivals)).toEqual({ unknown: 2, missing: 1 });
+});
+
+test('the judge measures how long the devices of a lost gateway waited for another one', () => {
+  jest.useFakeTimers({ now: 10000 });
+  const arrivals = new Arrivals();
+  const arrive = (/** @type {string} */ gateway, /** @type {number} */ seq, /** @type {number} */ ts) =>
+    arrivals.add(line(seq, { ts }), gateway);
+  arrive('a', 0, 10000);
+  arrivals.lost('a');
+  jest.setSystemTime(12000);
+  arrive('a', 1, 10000);
+  expect(arrivals.waits()).toEqual({ beganMs: 0, drainedMs: 0 });
+  jest.setSystemTime(13000);
+  arrive('b', 2, 11000);
+  jest.setSystemTime(14000);
+  arrive('b', 3, 13500);
+  jest.setSystemTime(15000);
+  arrive('b', 4, 13000);
+  expect(arrivals.waits()).toEqual({ beganMs: 3000, drainedMs: 4000 });
+  jest.useRealTimers();
 });

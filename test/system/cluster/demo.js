@@ -61,7 +61,7 @@ class Teller {
 
   /** @param {string} line @param {string} gateway */
   add(line, gateway) {
-    this.arrivals.add(line);
+    this.arrivals.add(line, gateway);
     this.senders.set(gateway, (this.senders.get(gateway) ?? 0) + 1);
   }
 

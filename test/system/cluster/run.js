@@ -56,12 +56,13 @@ async function main() {
   const sum = (/** @type {(result: typeof results[number]) => number} */ of) =>
     results.reduce((all, each) => all + of(each), 0);
   const lost = sum((each) => each.lost.length);
-  const drained = Object.fromEntries(
-    faults.map((fault) => {
-      const of = results.filter((each) => each.fault === fault).map((each) => each.drainedMs);
-      return [fault, { p50: quantile(of, 0.5), max: Math.max(0, ...of) }];
-    })
-  );
+  const waits = (/** @type {'beganMs' | 'drainedMs'} */ name) =>
+    Object.fromEntries(
+      faults.map((fault) => {
+        const of = results.filter((each) => each.fault === fault).map((each) => each[name]);
+        return [fault, { p50: quantile(of, 0.5), max: Math.max(0, ...of) }];
+      })
+    );
   const report = {
     seed,
     runs,
@@ -78,7 +79,8 @@ async function main() {
     wrongClass: arrivals.wrongClass + stored.wrongTopic + arrivals.foreign,
     backwardCommits: backward,
     devicesBackMs: { p50: quantile(gaps, 0.5), p99: quantile(gaps, 0.99), max: quantile(gaps, 1) },
-    lastLateMs: drained
+    takenOverMs: waits('beganMs'),
+    drainedMs: waits('drainedMs')
   };
   console.log(JSON.stringify(report));
   if (lost > 0)

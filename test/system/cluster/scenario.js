@@ -31,8 +31,9 @@ const ARRIVE_MS = 180000;
  * @property {string[]} lost readings that were acknowledged and are not in the cloud
  * @property {number} copies
  * @property {number} backMs until the devices of the gateway were back, p99
- * @property {number} drainedMs from the fault until the last arrival of a record that was more than a second under way,
- *   0 = there was none
+ * @property {number} beganMs from the fault until other gateways have sent a record of each device and class of the
+ *   gateway
+ * @property {number} drainedMs until they have sent one of each that was less than a second under way
  * @property {number} longestMs of a record from its first gateway to the cloud
  */
 
@@ -98,7 +99,7 @@ async function runFaults({ runs, rate, random, log = () => {}, faults = FAULTS }
   const { shuffled } = draws(random);
   const arrivals = new Arrivals();
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-cluster-'));
-  const machines = await Machines.start((line) => arrivals.add(line));
+  const machines = await Machines.start((line, gateway) => arrivals.add(line, gateway));
   const watch = new Watch(machines);
   /** @type {Result[]} */
   const results = [];
@@ -126,8 +127,7 @@ async function runFaults({ runs, rate, random, log = () => {}, faults = FAULTS }
       });
       sending.catch(() => {}); // awaited below
       await sleep(2500 + random.integer(2500));
-      arrivals.lateAt = arrivals.longestMs = 0;
-      const at = Date.now();
+      arrivals.lost(machine.name);
       await strike(machines, machine, fault);
       const { streams } = await sending;
       /** @type {ReturnType<Arrivals['compare']>} */
@@ -136,16 +136,16 @@ async function runFaults({ runs, rate, random, log = () => {}, faults = FAULTS }
         timeoutMs: ARRIVE_MS,
         everyMs: 200
       }).catch(() => {});
-      const drainedMs = arrivals.lateAt === 0 ? 0 : arrivals.lateAt - at;
+      const { beganMs, drainedMs } = arrivals.waits();
       await machines.whole();
       const gaps = machines.balancer.gaps.slice(gapsFrom).sort((a, b) => a - b);
       const backMs = Math.round(gaps[Math.floor(gaps.length * 0.99)] ?? 0);
       const copies = arrivals.copies - copiesFrom;
       const { longestMs } = arrivals;
-      results.push({ fault, ...seen, copies, backMs, drainedMs, longestMs });
+      results.push({ fault, ...seen, copies, backMs, beganMs, drainedMs, longestMs });
       log(
         `${run + 1}: ${fault} of ${machine.name}, ${seen.acked} acknowledged, ${seen.lost.length} lost, ${copies} copies, ` +
-          `${gaps.length} devices back (p99 ${backMs} ms), drained after ${drainedMs} ms, longest way ${longestMs} ms`
+          `${gaps.length} devices back (p99 ${backMs} ms), partitions taken over after ${beganMs} ms, drained after ${drainedMs} ms, longest way ${longestMs} ms`
       );
     }
     await watch.stop();
