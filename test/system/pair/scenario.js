@@ -247,6 +247,8 @@ async function cut(scene, active, random, rest) {
 async function withoutCloud(scene, random, body) {
   await scene.cloud.stop();
   await sleep(1000 + random.integer(1000));
+  // Only one of the machines has a fault.
+  await scene.pair.replicated();
   await body();
   await scene.cloud.start();
 }
@@ -319,7 +321,11 @@ const FAULTS = {
     cut(scene, active, random, ['w']),
   'the active machine is cut off from all others': (scene, active, random) =>
     cut(scene, active, random, ['w', 'here']),
-  'the active machine is cut off while the cloud is away, devices reach it': async (scene, active, random) => {
+  'the active machine is cut off while the cloud is away, devices reach it': async (
+    scene,
+    active,
+    random
+  ) => {
     await scene.cloud.stop();
     await sleep(1000);
     const back = sleep(6000 + random.integer(3000)).then(() => scene.cloud.start());
