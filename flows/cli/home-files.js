@@ -14,7 +14,10 @@ const { isSide, kindOf } = require('./file-kinds');
  */
 const OF_TENANTS = ['volumes', 'backups'].map((name) => path.join('tenants', name));
 /** Made again at need, or of the demo only. */
-const MADE_AGAIN = ['node_modules', '.npm', 'demo', SOCKET, 'tenants/keeper.sock', 'tenants/keeper.lock'];
+const MADE_AGAIN = [
+  ...['node_modules', '.npm', 'demo', 'compile-cache', SOCKET],
+  ...['tenants/keeper.sock', 'tenants/keeper.lock', 'tenants/state/.compile-cache']
+];
 const LEFT_OUT = [...MADE_AGAIN, ...OF_TENANTS];
 /** The lock of a database of series or of a directory. */
 const LOCK = /^(?:series|directory)\.lock$/;

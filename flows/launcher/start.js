@@ -3,6 +3,11 @@
 // npm start: reads the environment, starts the demo if no cloud is configured, and runs Node-RED in this process.
 
 const path = require('path');
+const { useCompileCache, writeCompileCacheLater } = require('./compile-cache');
+
+// Before the other modules are loaded.
+useCompileCache();
+
 const { applyEnvironment, helpTable } = require('./environment');
 const { ConfigError, EXIT_CONFIG } = require('./config-error');
 const { stopOnSignals } = require('./stop');
@@ -82,6 +87,7 @@ async function runNodeRed(env, settings, isDemo, service) {
   const started = onRuntimeEvent(RED.events, 'flows:started', compactOnce, warn);
   function compactOnce() {
     started();
+    writeCompileCacheLater();
     compactWhenIdle();
   }
   watchStatuses(RED, (port) => {

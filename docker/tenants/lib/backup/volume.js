@@ -13,7 +13,7 @@ const SIDES = /^(.+)-(wal|shm|journal)$/s;
 const DATABASE = Buffer.from('SQLite format 3\0');
 /** Made again at need, or drafts that the gateway removes by itself. */
 const LEFT_OUT = [
-  /^\.npm$/s,
+  /^(\.npm|compile-cache)$/s,
   /(^|\/)node_modules\/\.cache$/s,
   /(^|\/)log\.reserve$/s,
   /(^|\/)backup-[0-9a-f]{12}\.db(-journal|-wal|-shm)?$/s,
