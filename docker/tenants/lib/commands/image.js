@@ -21,7 +21,7 @@ take the image of this release where no --image is given.`,
     engine: { type: 'string', value: 'ENGINE', help: 'docker or podman; default: the one that answers' },
     tag: { type: 'string', value: 'NAME', help: `name and tag; default ${standardName()}` }
   },
-  async run({ values, env, isJson, print, driver }) {
+  async run({ values, env, isJson, print, note, driver }) {
     const name = values.tag ?? standardName();
     if (!NAME.test(name))
       throw new CliError(
@@ -33,7 +33,8 @@ take the image of this release where no --image is given.`,
       throw new CliError('--engine takes docker or podman.', EXIT.USAGE);
     const client = new EngineClient(socketOf(engine, env));
     try {
-      const { id, files } = await makeImage(client, { engine, name });
+      const { id, files, problem } = await makeImage(client, { engine, name });
+      if (problem) note(`Its tenants start more slowly, because it has no compiled code: ${problem}.`);
       print(isJson ? JSON.stringify({ engine, name, id, files }) : `${name}\n${id}`);
     } finally {
       client.close();

@@ -6,9 +6,10 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { Readable } = require('node:stream');
 const { CliError, messageOf } = require('../base/errors');
-const { END, head, padding } = require('../../../../nodes/lib/base/tar/tar');
+const { COMPILED, compileInto } = require('./compiled');
 const { OWN_BUILD, packagesOf } = require('./packages');
 const { FOLDERS, NODE, TEXTS, USER, systemFiles } = require('./system');
+const { tarOf } = require('./tar');
 
 const ROOT = path.join(__dirname, '..', '..', '..', '..');
 const REPOSITORY = 'localhost/seganet/tenant';
@@ -16,14 +17,7 @@ const REPOSITORY = 'localhost/seganet/tenant';
 const IMPORT_MS = 600_000;
 const ID = /[0-9a-f]{64}/;
 
-/**
- * @typedef {object} Entry
- * @property {string} name
- * @property {'file' | 'link' | 'folder'} type
- * @property {Buffer | string} body a text is the path of a file, '' = none
- * @property {number} mode
- * @property {string} link target
- */
+/** @typedef {import('./tar').Entry} Entry */
 
 /** @returns {string} name and tag of the image of this release */
 function standardName() {
@@ -59,6 +53,8 @@ function contents() {
   });
   const entries = [
     ...[...folders].sort().map((name) => entry(name, { type: 'folder', mode: 0o755 })),
+    // Written once, by compileInto(). The files of an image are read-only for a tenant.
+    entry(COMPILED, { type: 'folder', mode: 0o777 }),
     ...Object.entries(TEXTS).map(([name, text]) => entry(name, { body: Buffer.from(text) })),
     ...all.map(([name, file]) => {
       const isProgram = (fs.statSync(file).mode & 0o100) !== 0;
@@ -67,18 +63,6 @@ function contents() {
     ...[...links].map(([name, link]) => entry(name, { type: 'link', link }))
   ];
   return { entries, root };
-}
-
-/** @param {Entry[]} entries @returns {AsyncGenerator<Buffer>} a tar file */
-async function* tarOf(entries) {
-  for (const { name, type, body, mode, link } of entries) {
-    const bytes =
-      typeof body !== 'string' ? body : body === '' ? Buffer.alloc(0) : await fs.promises.readFile(body);
-    yield head({ name, type, size: bytes.length, mode, mtimeMs: 0, link });
-    yield bytes;
-    yield padding(bytes.length);
-  }
-  yield END;
 }
 
 /**
@@ -96,6 +80,7 @@ function changesOf(root, hasHealth) {
     'EXPOSE 1883',
     'ENV NODE_ENV=production',
     'ENV SEGANET_HOME=/data',
+    `ENV NODE_COMPILE_CACHE=${COMPILED}`,
     // An image of Podman has none (OCI). The keeper looks itself in either case.
     ...(hasHealth ? [`HEALTHCHECK --interval=30s --timeout=10s --start-period=60s CMD ${health}`] : []),
     `CMD ${run('--max-semi-space-size=1', `${root}/flows/launcher/start.js`)}`
@@ -105,7 +90,7 @@ function changesOf(root, hasHealth) {
 /**
  * @param {import('../drivers/engine-client').EngineClient} client
  * @param {{ engine: 'docker' | 'podman', name: string }} options name: with a tag
- * @returns {Promise<{ id: string, files: number }>}
+ * @returns {Promise<{ id: string, files: number, problem: string }>} problem: why it has no compiled code, '' = it has
  * @throws {CliError}
  */
 async function makeImage(client, { engine, name }) {
@@ -128,9 +113,23 @@ async function makeImage(client, { engine, name }) {
     if (!id || text.includes('"error"')) throw new CliError(`${engine} made no image: ${text.slice(0, 400)}`);
     // Podman does not use the tag of the request.
     await client.ask('POST', `/images/${id}/tag?${new URLSearchParams({ repo, tag })}`);
-    return { id: `sha256:${id}`, files: entries.length };
+    return { ...(await compiled(client, `sha256:${id}`, { repo, tag })), files: entries.length };
   } catch (error) {
     throw problem ? new CliError(`The image cannot be made: ${problem}.`) : error;
+  }
+}
+
+/**
+ * @param {import('../drivers/engine-client').EngineClient} client
+ * @param {string} id
+ * @param {{ repo: string, tag: string }} name
+ * @returns {Promise<{ id: string, problem: string }>} the image itself if its gateway does not run here
+ */
+async function compiled(client, id, name) {
+  try {
+    return { id: await compileInto(client, id, name), problem: '' };
+  } catch (error) {
+    return { id, problem: messageOf(error) };
   }
 }
 
