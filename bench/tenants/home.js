@@ -4,6 +4,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { livingStat } = require('../../docker/tenants/lib/base/processes');
 const { hashPassword } = require('../../nodes/lib/login/password-hash');
 const { ARRIVED } = require('./flows');
 
@@ -13,8 +14,6 @@ const PASSWORD = 'bench-password';
 const COST = { ln: 10, r: 8, p: 1 };
 /** Of tenants in containers, if the keeper is root. */
 const TENANT_USER = 1000;
-/** Whose processes a tenant's are: see docker/tenants/lib/drivers/process-table.js. */
-const VARIABLE = 'SEGANET_TENANT_STATE';
 
 /** @typedef {{ name: string, driver: string, [key: string]: any }} Entry of the tenants file */
 
@@ -98,9 +97,8 @@ class Home {
   group(name) {
     const state = path.join(this.tenants, 'state', name);
     try {
-      const { pid } = JSON.parse(fs.readFileSync(path.join(state, 'process.json'), 'utf8'));
-      const variables = fs.readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
-      return variables.includes(`${VARIABLE}=${state}`) ? pid : 0;
+      const identity = JSON.parse(fs.readFileSync(path.join(state, 'process.json'), 'utf8'));
+      return livingStat(identity) ? identity.pid : 0;
     } catch {
       return 0;
     }

@@ -160,4 +160,4 @@ function writeCredentials(file, secret, shippedFlow) {
   replaceFile(file, JSON.stringify({ $: vector.toString('hex') + sealed }) + '\n');
 }
 
-module.exports = { prepareHome, logProblem };
+module.exports = { TENANT_FLOW, prepareHome, logProblem };

@@ -45,15 +45,18 @@ function mayBringNodes(folder) {
   return known;
 }
 
+/** @param {string} folder node_modules @returns {string[]} names of packages, and of other files */
+const packagesIn = (folder) =>
+  namesIn(folder).flatMap((name) =>
+    name.startsWith('@') ? namesIn(path.join(folder, name)).map((each) => path.join(name, each)) : [name]
+  );
+
 /**
  * True if a package in the folder contains a subflow, whose nodes are not in the flow file.
  * @param {string} folder node_modules
  */
 function hasSubflowModule(folder) {
-  const packages = namesIn(folder).flatMap((name) =>
-    name.startsWith('@') ? namesIn(path.join(folder, name)).map((each) => path.join(name, each)) : [name]
-  );
-  return packages.some((name) => {
+  return packagesIn(folder).some((name) => {
     const text = readText(path.join(folder, name, 'package.json'));
     // Most packages have nothing to do with Node-RED, and need not be parsed.
     const nodes = text.includes('"node-red"') ? parsed(text)?.['node-red']?.nodes : {};
@@ -167,4 +170,4 @@ function forgetNodes(userDir, files, module = 'node-red') {
   }
 }
 
-module.exports = { forgetNodes, removeUnusedNodes, unusedCoreNodes };
+module.exports = { forgetNodes, packagesIn, removeUnusedNodes, unusedCoreNodes };

@@ -5,6 +5,7 @@ const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { eventually } = require('../../../bench/harness/net');
+const { identityOf, livingStat, parentsOf } = require('../../../docker/tenants/lib/base/processes');
 const command = require('../../fixtures/tenants/keeper-command');
 
 const { MAIN, PROGRAM, WANT, add, api, endLater, environment, keep, keepWith, run, socket, stateOf } =
@@ -68,7 +69,10 @@ test('ends if another keeper uses the folder', async () => {
   const second = await keep();
   expect(await second.ended).toBe(1);
   expect(second.output()).toContain(`process ${first.child.pid}`);
-  expect((await api('GET', '/v1/tenants')).body).toEqual({ tenants: [] });
+  expect((await api('GET', '/v1/tenants')).body).toMatchObject({
+    tenants: [],
+    spares: { waiting: 0, most: 0 }
+  });
 }, 60_000);
 
 test('takes over from a killed keeper, once, if two keepers start at the same time', async () => {
@@ -87,4 +91,20 @@ test('ends in order on a signal directly after it has reported that it listens',
     child.stderr.on('data', (part) => String(part).includes('listens on') && child.kill('SIGTERM'));
     expect(await new Promise((resolve) => child.once('exit', (...how) => resolve(how)))).toEqual([0, null]);
   }
+}, 60_000);
+
+test('keeps a spare for a gateway, which a killed keeper does not leave behind', async () => {
+  const refused = await keepWith({ SEGANET_TENANTS_SPARES: '65' });
+  expect(await refused.ended).toBe(78);
+  expect(refused.output()).toContain('SEGANET_TENANTS_SPARES');
+  expect((await run('add', 'acme', '--driver', 'process')).code).toBe(0);
+  const { child } = await keep();
+  const spares = async () => (await api('GET', '/v1/tenants')).body.spares;
+  await eventually(async () => (await spares()).waiting === 1, { timeoutMs: 20_000 });
+  expect((await run('list')).out).toMatch(/^spares: 1 of 1, \d+ MiB$/m);
+  const [pid] = [...parentsOf()].find(([, parent]) => parent === child.pid) ?? [0];
+  const spare = identityOf(pid);
+  if (!spare) throw new Error('The keeper has no child.');
+  child.kill('SIGKILL');
+  await eventually(() => !livingStat(spare), { timeoutMs: 20_000 });
 }, 60_000);

@@ -113,7 +113,10 @@ function rollout({ templates }, { name, body }) {
 
 /** Path, with * for a name; then the answers by method. @type {[string, Record<string, Answer>][]} */
 const ROUTES = [
-  ['/v1/tenants', { GET: async ({ keeper }) => ({ tenants: await keeper.list() }), POST: add }],
+  [
+    '/v1/tenants',
+    { GET: async ({ keeper }) => ({ tenants: await keeper.list(), spares: keeper.spares }), POST: add }
+  ],
   ['/v1/tenants/*', { DELETE: remove }],
   ['/v1/tenants/*/lease', { POST: lease }],
   ['/v1/tenants/*/wake', { POST: wake }],

@@ -185,4 +185,4 @@ function environmentOf(pid) {
   return '';
 }
 
-module.exports = { statOf, identityOf, livingStat, groups, parentsOf, variables };
+module.exports = { statOf, identityOf, livingStat, memoryOf, groups, parentsOf, variables };

@@ -28,6 +28,10 @@ function cells({ name, driver, state, since, memoryBytes, leases, isolated, last
   ];
 }
 
+/** @param {import('../drivers/spares').SparesRow} row @returns {string} */
+const spareLine = ({ waiting, most, memoryBytes, reason }) =>
+  `spares: ${waiting} of ${most}, ${Math.round(memoryBytes / MIB)} MiB${reason && `; ${reason}`}`;
+
 /** @type {import('./index').Command} */
 module.exports = {
   name: 'list',
@@ -41,5 +45,6 @@ module.exports = {
     const now = Date.now();
     const rows = answer.tenants.map((/** @type {any} */ row) => cells(row, now));
     for (const line of table(head, rows)) print(line);
+    if (answer.spares?.most > 0) print(spareLine(answer.spares));
   }
 };

@@ -23,6 +23,7 @@ const GRACE = { standard: 30_000, min: 100, max: 600_000 };
 const READY = { standard: 60_000, min: 1000, max: 3_600_000 };
 const STARTS = { standard: os.availableParallelism(), min: 1, max: 256 };
 const WARM = { standard: 0, min: 0, max: 1 << 20 };
+const SPARES = { standard: 1, min: 0, max: 64 };
 const LEASE_MS = 30_000;
 
 /** @param {any} event @returns {string} a line for people */
@@ -86,6 +87,7 @@ variables
   SEGANET_TENANTS_STARTS    most starts at once, and one more of class 1; default: the number of cores
   SEGANET_TENANTS_READY_MS  longest time of a start; default ${READY.standard}
   SEGANET_TENANTS_GRACE_MS  time for an orderly end; default ${GRACE.standard}
+  SEGANET_TENANTS_SPARES    gateways in reserve for the driver process, 0 to ${SPARES.max}; default ${SPARES.standard}
   SEGANET_TENANTS_WARM_MIB  memory of all paused tenants: beyond it, the one used longest ago is stopped; default: any`,
   usage: '',
   options: {
@@ -100,6 +102,7 @@ variables
       starts: numberOf(env, 'SEGANET_TENANTS_STARTS', STARTS),
       readyMs: numberOf(env, 'SEGANET_TENANTS_READY_MS', READY),
       graceMs: numberOf(env, 'SEGANET_TENANTS_GRACE_MS', GRACE),
+      spares: numberOf(env, 'SEGANET_TENANTS_SPARES', SPARES),
       leaseMs: LEASE_MS,
       warmBytes: numberOf(env, 'SEGANET_TENANTS_WARM_MIB', WARM) * 2 ** 20
     };

@@ -45,6 +45,9 @@ const { plainText } = require('../base/plain-text');
  *   that it keeps open; a result above the tenant's limit is a lower bound, because the count stops at the limit.
  *   Rejects with a ClosedError if a folder cannot be opened
  * @property {(image: string) => Promise<string>} [digestOf] the image's name with its digest, for one with a tag
+ * @property {(specs: Spec[], most: number, isBusy?: () => boolean) => void} [keepSpares] keeps processes in reserve for
+ *   starts of these tenants: at most as many as there are tenants that one could become; isBusy: tenants start
+ * @property {import('./spares').SparesRow} [spares]
  * @property {() => Promise<void>} [removeRests] what checks of backups have left whose process was killed
  * @property {() => void} close
  */

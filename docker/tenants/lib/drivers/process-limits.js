@@ -31,6 +31,9 @@ function find(program, env = process.env) {
  * @typedef {object} Limiter
  * @property {'systemd' | 'prlimit' | 'none'} kind
  * @property {(spec: Spec, disk: string) => string[]} words before the command; disk: device of its data, '' = none
+ * @property {(id: string) => string[]} spare words before the command of a process that gets its limits later
+ * @property {(spec: Spec, disk: string, process: { pid: number, id: string }) => string[][]} limits commands that give
+ *   these limits to such a process
  * @property {Record<string, string>} env variables of the program that `words` begins with, not of the tenant
  * @property {string} problem why systemd is not used although it runs this machine, '' = it is, or does not
  */
@@ -61,25 +64,50 @@ function systemdLimiter(program, { unit, uid, env }) {
   const isUser = uid !== 0;
   const clean = find('env', env) || 'env';
   const prlimit = find('prlimit', env);
+  // A scope has no such limits. See NO_CORE in container.js.
+  const files = (/** @type {Spec} */ { limits }) => ['--core=0', `--nofile=${limits.files}`];
+  /** @param {string} name @param {string[]} properties */
+  const scope = (name, properties) => [
+    program,
+    ...scopeOf(uid),
+    `--unit=${unit}${name}`,
+    ...properties.map((each) => `--property=${each}`),
+    '--',
+    ...(isUser ? [clean, ...BUS.flatMap((variable) => ['-u', variable]), '--'] : [])
+  ];
   return {
     kind: 'systemd',
     env: isUser ? busOf(env, uid) : {},
-    words: ({ name, limits: { memoryMiB, cpus, pids, files, writeMiBps } }, disk) => [
-      program,
-      ...scopeOf(uid),
-      `--unit=${unit}-${name}`,
-      `--property=MemoryMax=${memoryMiB}M`,
-      '--property=MemorySwapMax=0',
-      `--property=CPUQuota=${Math.round(cpus * 100)}%`,
-      `--property=TasksMax=${pids}`,
-      // A manager without the control group ignores this one.
-      ...(disk && writeMiBps > 0 ? [`--property=IOWriteBandwidthMax=${disk} ${writeMiBps * MIB}`] : []),
-      '--',
-      ...(isUser ? [clean, ...BUS.flatMap((variable) => ['-u', variable]), '--'] : []),
-      // A scope has no such limits. See NO_CORE in container.js.
-      ...(prlimit ? [prlimit, '--core=0', `--nofile=${files}`, '--'] : [])
+    words: (spec, disk) => [
+      ...scope(`-${spec.name}`, propertiesOf(spec, disk)),
+      ...(prlimit ? [prlimit, ...files(spec), '--'] : [])
+    ],
+    // No tenant's name contains a dot.
+    spare: (id) => scope(`.${id}.scope`, []),
+    limits: (spec, disk, { pid, id }) => [
+      [
+        find('systemctl', env) || 'systemctl',
+        isUser ? '--user' : '--system',
+        'set-property',
+        '--runtime',
+        `${unit}.${id}.scope`,
+        ...propertiesOf(spec, disk)
+      ],
+      ...(prlimit ? [[prlimit, `--pid=${pid}`, ...files(spec)]] : [])
     ]
   };
+}
+
+/** @param {Spec} spec @param {string} disk @returns {string[]} properties of its scope */
+function propertiesOf({ limits: { memoryMiB, cpus, pids, writeMiBps } }, disk) {
+  return [
+    `MemoryMax=${memoryMiB}M`,
+    'MemorySwapMax=0',
+    `CPUQuota=${Math.round(cpus * 100)}%`,
+    `TasksMax=${pids}`,
+    // A manager without the control group ignores this one.
+    ...(disk && writeMiBps > 0 ? [`IOWriteBandwidthMax=${disk} ${writeMiBps * MIB}`] : [])
+  ];
 }
 
 /**
@@ -114,16 +142,17 @@ function scopeProblem(program, uid, env) {
  * @returns {Omit<Limiter, 'problem'>}
  */
 function prlimitLimiter(program) {
+  const limits = (/** @type {Spec} */ { limits: { volumeMiB, files } }) => [
+    `--fsize=${volumeMiB * MIB}`,
+    '--core=0',
+    `--nofile=${files}`
+  ];
   return {
     kind: 'prlimit',
     env: {},
-    words: ({ limits: { volumeMiB, files } }) => [
-      program,
-      `--fsize=${volumeMiB * MIB}`,
-      '--core=0',
-      `--nofile=${files}`,
-      '--'
-    ]
+    words: (spec) => [program, ...limits(spec), '--'],
+    spare: () => [],
+    limits: (spec, _, { pid }) => [[program, `--pid=${pid}`, ...limits(spec)]]
   };
 }
 
@@ -152,7 +181,7 @@ function limiterOf({
   const prlimit = find('prlimit', env);
   const other = prlimit
     ? prlimitLimiter(prlimit)
-    : { kind: /** @type {const} */ ('none'), env: {}, words: () => [] };
+    : { kind: /** @type {const} */ ('none'), env: {}, words: () => [], spare: () => [], limits: () => [] };
   return { ...other, problem };
 }
 

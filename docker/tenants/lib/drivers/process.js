@@ -19,6 +19,7 @@ const { environmentOf } = require('./environment');
 const { Output, OutputWatch } = require('./output');
 const { limiterOf } = require('./process-limits');
 const { ProcessTable } = require('./process-table');
+const { Spares } = require('./spares');
 
 /** @typedef {import('./driver').Driver} Driver */
 /** @typedef {import('../../../../nodes/lib/tenants/file/schema').Spec} Spec */
@@ -58,6 +59,7 @@ class ProcessDriver {
   /** Why this driver killed them. @type {Map<string, string>} */
   #killed = new Map();
   #outputs = new OutputWatch();
+  #spares;
   #weighing;
 
   /**
@@ -70,6 +72,10 @@ class ProcessDriver {
     this.#unit = `seganet-tenant-${mark}`;
     this.#known = limiter ?? null;
     this.#table = new ProcessTable(home.state);
+    this.#spares = new Spares({
+      words: (id) => this.#limiter.spare(id),
+      env: () => ({ ...this.#limiter.env, ...passed(), ...this.#compiled, NODE_ENV: 'production' })
+    });
     this.#weighing = setInterval(() => void this.#limitMemory(), WEIGH_MS).unref();
   }
 
@@ -108,32 +114,61 @@ class ProcessDriver {
     const host = await this.address(spec);
     await this.#endRest(name);
     await this.#refuseStranger(spec, host);
-    const [program, ...args] = this.#command(spec);
     const output = new Output(this.#state(name));
     const fd = output.open();
+    /** @type {import('./spares').Spare | null} */
+    let spare = null;
     try {
       await output.turn();
-      const child = spawn(program, args, {
-        cwd: this.volume(name),
-        env: this.#environment(spec, host, this.volume(name)),
-        // A session of its own, which gets no signal of the keeper's terminal and outlives the keeper.
-        detached: true,
-        stdio: ['ignore', fd, fd]
-      });
+      const env = this.#environment(spec, host, this.volume(name));
+      if (isGateway(spec)) spare = await this.#spares.take((given) => this.#limits(spec, given));
+      const child = spare?.child ?? this.#spawn(spec, env, fd);
       const ended = new Promise((/** @type {(end: { reason: string }) => void} */ resolve) => {
         child.once('exit', (code, by) => resolve({ reason: endOf(code, by) }));
         child.once('error', (error) => resolve({ reason: `cannot be started: ${error.message}` }));
       });
       if (child.pid === undefined) throw new Error((await ended).reason);
       child.unref();
+      // A spare cannot be found by its variables, so it becomes a tenant when the next keeper would find it.
       this.#table.save(name, child.pid);
+      spare?.become({ cwd: this.volume(name), output: output.make(), env });
       this.#outputs.add(name, output);
       const entry = { pid: child.pid, ended };
       this.#children.set(name, entry);
       void ended.then(() => this.#children.get(name) === entry && this.#children.delete(name));
+    } catch (error) {
+      spare?.child.kill('SIGKILL');
+      throw error;
     } finally {
       fs.closeSync(fd);
     }
+  }
+
+  /** @param {Spec} spec @param {Record<string, string>} env @param {number} fd of its output */
+  #spawn(spec, env, fd) {
+    const [program, ...args] = this.#command(spec);
+    return spawn(program, args, {
+      cwd: this.volume(spec.name),
+      env: { ...this.#limiter.env, ...env },
+      // A session of its own, which gets no signal of the keeper's terminal and outlives the keeper.
+      detached: true,
+      stdio: ['ignore', fd, fd]
+    });
+  }
+
+  /** @param {Spec} spec @param {{ pid: number, id: string }} spare @returns {string[][]} commands */
+  #limits(spec, spare) {
+    return this.#limiter.limits(spec, blockDeviceOf(this.volume(spec.name)), spare);
+  }
+
+  /** @type {Driver['keepSpares'] & {}} */
+  keepSpares(specs, most, isBusy) {
+    const possible = specs.filter((spec) => isGateway(spec) && !spec.always).length;
+    this.#spares.keep(Math.min(most, possible), isBusy);
+  }
+
+  get spares() {
+    return this.#spares.row;
   }
 
   /** @param {Spec} spec @param {number} graceMs */
@@ -253,6 +288,7 @@ class ProcessDriver {
   }
 
   close() {
+    this.#spares.close();
     this.#outputs.close();
     clearInterval(this.#weighing);
   }
@@ -262,6 +298,14 @@ class ProcessDriver {
     return path.join(this.#home.volumes, name);
   }
 
+  /**
+   * All tenants share the compiled code of this package: each of them can change the files of the others anyway.
+   * @returns {Record<string, string>}
+   */
+  get #compiled() {
+    return { NODE_COMPILE_CACHE: path.join(this.#home.state, '.compile-cache') };
+  }
+
   /** @param {string} name @returns {string} */
   #state(name) {
     return path.join(this.#home.state, name);
@@ -269,19 +313,17 @@ class ProcessDriver {
 
   /** @param {Spec} spec @returns {string[]} */
   #command(spec) {
-    const command =
-      spec.command.length > 0 ? spec.command : [process.execPath, '--max-semi-space-size=1', GATEWAY];
+    const command = isGateway(spec) ? [process.execPath, '--max-semi-space-size=1', GATEWAY] : spec.command;
     return [...this.#limiter.words(spec, blockDeviceOf(this.volume(spec.name))), ...command];
   }
 
   /** @param {Spec} spec @param {string} host @param {string} data @returns {Record<string, string>} */
   #environment(spec, host, data) {
-    const passed = PASSED.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []));
     const { file } = secretsOf(this.#state(spec.name));
     const mark = this.#table.mark(spec.name);
     return {
-      ...this.#limiter.env,
-      ...Object.fromEntries(passed),
+      ...passed(),
+      ...(isGateway(spec) && this.#compiled),
       ...environmentOf(spec, { host, data, passwords: file }),
       [mark.name]: mark.value
     };
@@ -321,6 +363,13 @@ class ProcessDriver {
     }
   }
 }
+
+/** @returns {Record<string, string>} */
+const passed = () =>
+  Object.fromEntries(PASSED.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+
+/** @param {Spec} spec @returns {boolean} true if it runs the gateway of this package */
+const isGateway = ({ command }) => command.length === 0;
 
 /** @param {number} pid negative = its process group @param {NodeJS.Signals} name */
 function signal(pid, name) {

@@ -23,6 +23,7 @@ const { unusableDriver } = require('./unusable-driver');
  * @property {number} leaseMs life of a lease after its last renewal
  * @property {number} graceMs time for an orderly end
  * @property {number} warmBytes memory that all paused tenants may take, 0 = any
+ * @property {number} [spares] gateways in reserve, default 0
  */
 /**
  * @typedef {object} Row of the list
@@ -111,6 +112,7 @@ class Keeper extends EventEmitter {
   /** @param {Spec[]} specs */
   async #apply(specs) {
     const wanted = new Map(specs.map((spec) => [spec.name, spec]));
+    const before = [...this.#tenants.values()].map(({ status }) => status.spec);
     /** @type {Record<'added' | 'removed' | 'changed', string[]>} */
     const result = { added: [], removed: [], changed: [] };
     /** @type {Promise<void>[]} */
@@ -145,6 +147,12 @@ class Keeper extends EventEmitter {
     for (const name of this.#isApplied ? [...result.added, ...result.changed] : [])
       this.#tell({ at: this.#clock.wall(), tenant: name, event: 'changed' });
     this.#isApplied = true;
+    for (const driver of new Set([...specs, ...before].map((spec) => spec.driver)))
+      this.#driver(driver).keepSpares?.(
+        specs.filter((spec) => spec.driver === driver),
+        this.#limits.spares ?? 0,
+        () => this.#starts.isBusy
+      );
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failed && !isEngineAway(failed.reason)) throw failed.reason;
     return result;
@@ -187,6 +195,13 @@ class Keeper extends EventEmitter {
   /** @returns {Promise<Row[]>} */
   list() {
     return Promise.all([...this.#tenants.values()].map((tenant) => this.#row(tenant)));
+  }
+
+  /** @returns {import('../drivers/spares').SparesRow} of all drivers that keep some */
+  get spares() {
+    const none = { waiting: 0, most: 0, memoryBytes: 0, reason: '' };
+    const drivers = new Set([...this.#tenants.values()].map(({ status }) => status.spec.driver));
+    return [...drivers].map((name) => this.#driver(name).spares).find((row) => row) ?? none;
   }
 
   /**

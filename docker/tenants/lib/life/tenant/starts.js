@@ -29,6 +29,10 @@ class Starts {
     this.#limit = limit;
   }
 
+  get isBusy() {
+    return this.#running + this.#waiting.length > 0;
+  }
+
   get waiting() {
     return this.#waiting.length;
   }
