@@ -18,6 +18,8 @@ const STOP_MS = 60_000;
 const RECORD_MS = 120_000;
 const HTTP_PORT = 8080;
 const DEVICE = 'pump-1';
+/** For a spare to load its modules. */
+const SPARE_MS = 3000;
 
 /**
  * Where tenants run.
@@ -47,6 +49,9 @@ const DEVICE = 'pump-1';
 
 /** They stop as soon as nothing uses them. */
 const COLD = { idleMs: 100, stopMs: 100, warm: false };
+
+/** @param {number} ms */
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 class Stage {
   /** @param {StageOptions} options */
@@ -175,6 +180,20 @@ class Stage {
   /** @param {string[]} names */
   untilStopped(names) {
     return this.keeper.untilState(names, ['stopped', 'created', 'absent'], STOP_MS);
+  }
+
+  /** Waits until the keeper has its spares, if there are any, and they have loaded their modules. */
+  async untilSpares() {
+    const spares = async () => (await this.keeper.ask('GET', '/v1/tenants')).spares;
+    if ((await spares()).most === 0) return;
+    await eventually(
+      async () => {
+        const { waiting, most } = await spares();
+        return waiting === most;
+      },
+      { timeoutMs: START_MS, everyMs: 200, what: 'the spares' }
+    );
+    await pause(SPARE_MS);
   }
 
   /** @param {string} tenant @param {string} [device] @returns {Promise<import('mqtt').MqttClient>} */
