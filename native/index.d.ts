@@ -298,9 +298,15 @@ export type StageSpec = { id: number; next: number[]; messages: boolean } & (
       format: 'ndjson';
       /**
        * 'limits' (default): n, m and t of the paper. 'adaptive': a batch leaves when its uplink has room and nothing to
-       * send, or at t or the m of its link; n does not apply, and maxBytes is the upper limit of m.
+       * send, or at t or the m of its link; n does not apply, and maxBytes is the upper limit of m. 'balanced' and
+       * 'thrifty': the same, but a batch first waits to save bytes (core/queue/thrift.h).
        */
-      flush?: 'limits' | 'adaptive';
+      flush?: 'limits' | 'adaptive' | 'balanced' | 'thrifty';
+      /**
+       * Balanced and thrifty: how long a record may take from its arrival to its acknowledgement because of that, by
+       * class, ms; [0] is unused. Default 0 = does not wait, 0..86400000.
+       */
+      patienceMs?: number[];
       /**
        * Adaptive: the time between two batches of a class on a worker, unless m is reached first, ms, at 3,000 or more
        * records a second of that class; proportionally less below. The first batch after a pause leaves at the end of
@@ -735,6 +741,8 @@ export interface StageCounters {
   copiesDropped: number;
   /** Records that a filter stage left out. */
   filtered: number;
+  /** Batch stages that wait to save bytes: how long their batches wait at most at present, by class. */
+  waitMs?: number[];
 }
 
 export interface LatencySummary {
@@ -763,6 +771,8 @@ export interface EngineStats {
   backlogRecords: number[];
   /** Records that the cloud has acknowledged since the start. */
   deliveredRecords: number[];
+  /** Of these, by class: records of batches that were acknowledged after their patience although the session was up. */
+  lateRecords: number[];
   /** True while the engine does not read from devices because the budget is used up. */
   slowed: boolean;
   /** Records of sources with `delivered` that wait for a flow. */
@@ -1179,8 +1189,16 @@ export declare class UplinkSource {
    * (`refused`) if there is no log. Returns false if no such batch is taken.
    */
   release(id: number, refused?: number[], code?: number, reason?: string): boolean;
-  /** Returns the age of the oldest live batch, taken or not, ms; -1 = none. */
+  /** Returns the longest time since a live batch, taken or not, was sealed, ms; -1 = none. */
   oldestMs(): number;
+  /**
+   * Sets what a message costs on the session's link, for batches that wait to save bytes.
+   * @param isMetered the link costs by the byte
+   * @param headBytes of a message besides its records, in both directions
+   * @param recordBytes of a record in a message, as sent
+   * @returns whether there are such batches
+   */
+  setCost(isMetered: boolean, headBytes: number, recordBytes: number): boolean;
   /** Closes the source: batches that were taken and not released return to the head of their lanes, in order. */
   close(): void;
 }
@@ -1340,7 +1358,21 @@ export declare class PublishWriter {
   tryDictionary(stage: number, content: Uint8Array): { plain: number; current: number; proposed: number };
   /** Returns null if the stage does not compress. */
   compression(stage: number): CompressionNumbers | null;
+  /** Returns what this writer, and the express path with its stages, have written. */
+  sent(): SentNumbers;
 }
+
+export type SentNumbers = {
+  packets: number;
+  /** Without those of envelopes that were cut. */
+  records: number;
+  /** Of the packets, besides their payloads. */
+  headBytes: number;
+  /** As sent. */
+  payloadBytes: number;
+  /** The same before compression. */
+  plainBytes: number;
+};
 
 /** The places of the packets in flight of one session. Only JavaScript or the express path uses them at a time. */
 export declare class InFlightWindow {

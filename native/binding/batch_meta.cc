@@ -110,6 +110,9 @@ bool MessageFrom(const double* meta, std::string_view bytes, size_t from, size_t
   if (kind == static_cast<int>(BatchKind::kRecords)) {
     return ReadShare(bytes.substr(from, to - from), message);
   }
+  const bool is_whole = part == Message::kWhole && IsNumber(meta[kRecords]);
+  message->records =
+      is_whole ? static_cast<uint32_t>(std::min<double>(meta[kRecords], UINT32_MAX)) : 0;
   const auto flags = static_cast<unsigned>(meta[kFlags]);
   message->payload = bytes.substr(from, to - from);
   message->retain = (flags & kFlagRetain) != 0;

@@ -211,10 +211,26 @@ bool ReadFlush(Napi::Env env, Napi::Object object, BatcherOptions* options) {
   if (!value.IsUndefined()) {
     std::string name;
     if (!ReadString(env, value, "flush", &name)) return false;
-    if (name != "limits" && name != "adaptive") {
-      return Fail(env, "flush '" + name + "' is not one of limits, adaptive");
+    if (name == "balanced" || name == "thrifty") {
+      options->thrift = name == "balanced" ? Thrift::kBalanced : Thrift::kThrifty;
+    } else if (name != "limits" && name != "adaptive") {
+      return Fail(env, "flush '" + name + "' is not one of limits, adaptive, balanced, thrifty");
     }
-    options->flush = name == "adaptive" ? BatchFlush::kAdaptive : BatchFlush::kLimits;
+    options->flush = name == "limits" ? BatchFlush::kLimits : BatchFlush::kAdaptive;
+  }
+  Napi::Array patience;
+  const Napi::Value by_class = object.Get("patienceMs");
+  if (by_class.IsEmpty()) return false;
+  if (!by_class.IsUndefined()) {
+    if (!ReadArray(env, by_class, "patienceMs", &patience)) return false;
+    if (patience.Length() > kClasses + 1) {
+      return Fail(env, "patienceMs must have at most nine elements; the index is the class");
+    }
+    for (uint32_t c = 0; c < patience.Length(); ++c) {
+      if (!ReadInt(env, patience.Get(c), "patienceMs", 0u, kMaxDelayMs, &options->patience_ms[c])) {
+        return false;
+      }
+    }
   }
   uint32_t gap_ms = options->gap_us / 1000;
   if (!ReadOption<uint32_t>(env, object, "gapMs", 0, kMaxGapUs / 1000, &gap_ms)) return false;

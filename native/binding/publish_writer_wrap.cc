@@ -46,6 +46,7 @@ Napi::Function PublishWriterWrap::Define(Napi::Env env) {
                       InstanceMethod<&PublishWriterWrap::ProposeDictionary>("proposeDictionary"),
                       InstanceMethod<&PublishWriterWrap::TryDictionary>("tryDictionary"),
                       InstanceMethod<&PublishWriterWrap::Compression>("compression"),
+                      InstanceMethod<&PublishWriterWrap::Sent>("sent"),
                       StaticMethod<&Compressions>("compressions")});
 }
 
@@ -64,6 +65,7 @@ void PublishWriterWrap::SetStages(const Napi::CallbackInfo& info) {
   if (!ReadStages(info.Env(), info[0], &stages)) return;
   packet_.clear();
   KeepPackers(stages_, &stages);
+  for (UplinkStage& stage : stages) stage.sent = sent_;
   stages_ = std::move(stages);
 }
 
@@ -234,6 +236,19 @@ Napi::Value PublishWriterWrap::TryDictionary(const Napi::CallbackInfo& info) {
 
 Napi::Value PublishWriterWrap::Compression(const Napi::CallbackInfo& info) {
   return CompressionNumbers(info, PackerOf(info[0]));
+}
+
+Napi::Value PublishWriterWrap::Sent(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Napi::Object shown = Napi::Object::New(env);
+  const std::pair<const char*, const std::atomic<uint64_t>&> fields[] = {
+      {"packets", sent_->packets},
+      {"records", sent_->records},
+      {"headBytes", sent_->head},
+      {"payloadBytes", sent_->payload},
+      {"plainBytes", sent_->plain}};
+  for (const auto& [name, value] : fields) shown.Set(name, static_cast<double>(value.load()));
+  return shown;
 }
 
 std::string_view PublishWriterWrap::PreparedTopic() const {

@@ -41,6 +41,7 @@ class PublishWriterWrap : public Napi::ObjectWrap<PublishWriterWrap> {
   Napi::Value ProposeDictionary(const Napi::CallbackInfo& info);
   Napi::Value TryDictionary(const Napi::CallbackInfo& info);
   Napi::Value Compression(const Napi::CallbackInfo& info);
+  Napi::Value Sent(const Napi::CallbackInfo& info);
 
   void SetEdgeNode(const Napi::CallbackInfo& info);
   void BeginEdgeNode(const Napi::CallbackInfo& info);
@@ -55,6 +56,7 @@ class PublishWriterWrap : public Napi::ObjectWrap<PublishWriterWrap> {
   std::string_view PreparedTopic() const;
 
   std::vector<UplinkStage> stages_;
+  const std::shared_ptr<SentTotals> sent_ = std::make_shared<SentTotals>();  // of all stages
   bool is_v5_ = false;
   bool retain_available_ = true;
   std::unique_ptr<sparkplug::EdgeNode> edge_node_;

@@ -11,6 +11,8 @@
 namespace seganet::binding {
 namespace {
 
+// Much more than a message can have.
+constexpr uint32_t kMaxCostBytes = 1u << 30;
 constexpr napi_type_tag kSourceTag = {0x5e6a4e7a9b1c4d52, 0x8f3b21c67d904ae1};
 
 // Reads an array of classes; absent keeps `*classes`.
@@ -65,8 +67,8 @@ Napi::Function SourceWrap::Define(Napi::Env env) {
        InstanceMethod<&SourceWrap::WakeAll>("wakeAll"),
        InstanceMethod<&SourceWrap::RaiseDemand>("demand"),
        InstanceMethod<&SourceWrap::SetBatchBytes>("setBatchBytes"),
-       InstanceMethod<&SourceWrap::Take>("take"), InstanceMethod<&SourceWrap::Look>("look"),
-       InstanceMethod<&SourceWrap::Release>("release"),
+       InstanceMethod<&SourceWrap::SetCost>("setCost"), InstanceMethod<&SourceWrap::Take>("take"),
+       InstanceMethod<&SourceWrap::Look>("look"), InstanceMethod<&SourceWrap::Release>("release"),
        InstanceMethod<&SourceWrap::Close>("close")});
 }
 
@@ -163,6 +165,18 @@ void SourceWrap::SetBatchBytes(const Napi::CallbackInfo& info) {
   uint32_t bytes = 0;
   if (!ReadInt(info.Env(), info[0], "bytes", kMinBatchBytes, kMaxAdaptiveBytes, &bytes)) return;
   if (lanes_) lanes_->SetBatchBytes(outlet_, bytes);
+}
+
+Napi::Value SourceWrap::SetCost(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  uint32_t head = 0, record = 0;
+  if (!ReadInt(env, info[1], "headBytes", 0u, kMaxCostBytes, &head) ||
+      !ReadInt(env, info[2], "recordBytes", 0u, kMaxCostBytes, &record)) {
+    return env.Undefined();
+  }
+  if (!lanes_) return Napi::Boolean::New(env, false);
+  lanes_->SetCost(outlet_, info[0].ToBoolean().Value(), head, record);
+  return Napi::Boolean::New(env, lanes_->demand()->has_savers());
 }
 
 Napi::Value SourceWrap::OldestMs(const Napi::CallbackInfo& info) {

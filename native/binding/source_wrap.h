@@ -50,6 +50,7 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
   Napi::Value WaitingAt(const Napi::CallbackInfo& info);
   void WakeAll(const Napi::CallbackInfo& info);
   void RaiseDemand(const Napi::CallbackInfo& info);
+  Napi::Value SetCost(const Napi::CallbackInfo& info);
   void SetBatchBytes(const Napi::CallbackInfo& info);
   Napi::Value Take(const Napi::CallbackInfo& info);
   Napi::Value Look(const Napi::CallbackInfo& info);

@@ -52,6 +52,11 @@ Napi::Value Stages(Napi::Env env, const Plan& plan) {
     row.Set("batches", Number(env, batches));
     row.Set("copiesDropped", Number(env, dropped));
     row.Set("filtered", Number(env, filtered));
+    if (stage.spec.batcher.thrift != Thrift::kFast) {
+      ByClass waits{};
+      for (uint8_t c = 1; c <= kClasses; ++c) waits[c] = stage.shared->waits[c].load();
+      row.Set("waitMs", Numbers(env, waits));
+    }
     rows.Set(rows.Length(), row);
   }
   return rows;
@@ -124,6 +129,7 @@ double ReadFingerprint(Engine* engine) {
   mix.AddAll(log.stored);
   mix.AddAll(log.backlog);
   mix.AddAll(engine->Delivered());
+  mix.AddAll(engine->Late());
   for (const Stage& stage : engine->plan()->stages()) {
     for (const StageCounters& worker : stage.shared->counters) {
       mix.Add(worker.records_in.Get());
@@ -183,6 +189,7 @@ Napi::Object ReadStats(Napi::Env env, Engine* engine) {
   stats.Set("storedRecords", Numbers(env, log.stored));
   stats.Set("backlogRecords", Numbers(env, log.backlog));
   stats.Set("deliveredRecords", Numbers(env, engine->Delivered()));
+  stats.Set("lateRecords", Numbers(env, engine->Late()));
 
   Napi::Object table = Napi::Object::New(env);
   for (size_t i = 0; i < kCounters; ++i) table.Set(kCounterNames[i], Number(env, counters[i]));

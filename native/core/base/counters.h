@@ -136,6 +136,7 @@ struct alignas(64) CounterBlock {
   std::array<SingleWriter, kCounters> counters;
   std::array<std::array<SingleWriter, kClassSlots>, kDrops> drops;
   std::array<SingleWriter, kClassSlots> delivered;  // records, by class
+  std::array<SingleWriter, kClassSlots> late;       // of these, after Batch::due_us
 
   void Add(Counter c, uint64_t n = 1) { counters[static_cast<size_t>(c)].Add(n); }
   void Add(Drop reason, uint8_t record_class, uint64_t n = 1) {

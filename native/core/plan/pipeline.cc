@@ -30,6 +30,7 @@ class Pipeline::BatchStage : public Batcher::Sink {
     }
     batcher_.SetDemands(std::move(uplinks));
     batcher_.SetStamped(is_stamped);
+    batcher_.SetWaits(&stage->shared->waits);
   }
 
   const Stage& stage() const { return *stage_; }

@@ -169,11 +169,12 @@ struct alignas(64) StageCounters {
   SingleWriter filtered;  // records that a filter stage left out
 };
 
-// The state of a stage that survives a change of plan: its counters, one set per worker, and the
-// tap's current second.
+// The state of a stage that survives a change of plan: its counters, one set per worker, what its
+// batches wait, and the tap's current second.
 struct StageShared {
   explicit StageShared(size_t workers) : counters(workers) {}
   std::vector<StageCounters> counters;
+  Batcher::Waits waits{};  // batch
   std::atomic<int64_t> tap_second{0};
   std::atomic<uint32_t> tap_passed{0};
 };

@@ -66,6 +66,7 @@ struct Batch {
   int64_t last_ts_ms = 0;
   int64_t oldest_us = 0;  // CLOCK_MONOTONIC when its oldest record arrived
   int64_t sealed_us = 0;  // CLOCK_MONOTONIC when it was pushed to the lanes
+  int64_t due_us = 0;     // when the patience for its oldest record ends, 0 = there is no limit
   std::vector<Receipt> receipts;
   std::vector<Receipt> deferred;  // of Record::deferred; empty in the lanes
   std::string bytes;

@@ -24,10 +24,21 @@ Status Validate(const BatcherOptions& options) {
   if (options.gap_us > kMaxGapUs) {
     return Status::InvalidArgument("batch gap must be 0 to 1000 ms");
   }
+  if (std::ranges::any_of(options.patience_ms, [](uint32_t ms) { return ms > kMaxDelayMs; })) {
+    return Status::InvalidArgument("patience must be 0 to 86400000 ms");
+  }
   if (options.immediate_class > kClasses) {
     return Status::InvalidArgument("immediate class must be 0 to " + std::to_string(kClasses));
   }
   return {};
+}
+
+void Batcher::SetDemands(std::vector<Demand*> uplinks) {
+  if (saves()) {
+    for (Demand* uplink : uplinks) uplink->AddSaver(1);
+    for (Demand* uplink : uplinks_) uplink->AddSaver(-1);
+  }
+  uplinks_ = std::move(uplinks);
 }
 
 bool Batcher::Batching(uint32_t devices) {
@@ -91,7 +102,10 @@ void Batcher::Add(const Record& record, uint32_t devices) {
 }
 
 void Batcher::Seal(Open* open, SealReason reason) {
-  open->batch->reason = reason;
+  Batch& batch = *open->batch;
+  batch.reason = reason;
+  const int64_t patience_us = int64_t{options_.patience_ms[batch.record_class]} * 1000;
+  if (saves() && patience_us > 0) batch.due_us = batch.oldest_us + patience_us;
   --open_batches_;
   sink_->OnBatch(std::exchange(open->batch, nullptr));
 }
@@ -99,13 +113,16 @@ void Batcher::Seal(Open* open, SealReason reason) {
 int64_t Batcher::DeadlineOf(const Open& open) const {
   int64_t delay_us = int64_t{options_.max_delay_ms} * 1000;
   const uint8_t c = open.batch->record_class;
+  if (saves()) delay_us = std::max(delay_us, int64_t{options_.patience_ms[c]} * 1000);
   if (limited_ & MaskOf(c)) delay_us = std::min(delay_us, (*longest_us_)[c]);
   return open.batch->oldest_us + delay_us;
 }
 
-// Returns when the batch's gap ends and it can be sealed; kNever while no uplink has a demand.
+// Returns when the batch's gap and its wait end and it can be sealed; kNever while no uplink has a
+// demand.
 int64_t Batcher::GapOf(const Open& open) const {
-  return adaptive() && !open.held ? open.before_us + open.gap_us : kNever;
+  if (!adaptive() || open.held) return kNever;
+  return std::max(open.before_us + open.gap_us, open.batch->oldest_us + open.wait_us);
 }
 
 // Adapts the gap to the rate of the class. After a pause the gap is close to 0, because the window
@@ -113,10 +130,27 @@ int64_t Batcher::GapOf(const Open& open) const {
 void Batcher::AdaptGap(Open* open, int64_t now_us) const {
   const int64_t window_us = now_us - open->counted_from_us;
   if (window_us < kRateWindowUs) return;
-  const int64_t per_s = std::min(open->counted * 1'000'000 / window_us, kBusyRecordsPerS);
-  open->gap_us = int64_t{options_.gap_us} * per_s / kBusyRecordsPerS;
+  // A batch that waits has few turns with it, so its class needs more than a moment to be known.
+  if (saves() && open->counted < kRateRecords && window_us < kSlowRateWindowUs) return;
+  open->per_s = open->counted * 1'000'000 / window_us;
+  open->gap_us =
+      int64_t{options_.gap_us} * std::min(open->per_s, kBusyRecordsPerS) / kBusyRecordsPerS;
   open->counted = 0;
   open->counted_from_us = now_us;
+}
+
+// Adapts the wait of a batch that saves bytes, to the link with the shortest one.
+void Batcher::AdaptWait(Open* open) const {
+  const uint8_t c = open->batch->record_class;
+  const int64_t patience_us = int64_t{options_.patience_ms[c]} * 1000;
+  const auto wait_on = [&](const LinkCost& link) {
+    return WaitUs(options_.thrift, patience_us, link, open->per_s);
+  };
+  int64_t wait_us = uplinks_.empty() ? wait_on({.reserve_us = 0}) : kNever;
+  for (const Demand* uplink : uplinks_) wait_us = std::min(wait_us, wait_on(uplink->CostOf(c)));
+  open->wait_us = wait_us;
+  if (waits_ == nullptr) return;
+  (*waits_)[c].store(static_cast<uint32_t>(wait_us / 1000), std::memory_order_relaxed);
 }
 
 int64_t Batcher::NextDeadline() const {
@@ -139,6 +173,7 @@ void Batcher::EndTurn(int64_t now_us) {
   for (Open& open : open_) {
     if (!open.batch) continue;
     AdaptGap(&open, now_us);
+    if (saves()) AdaptWait(&open);
     const uint8_t record_class = open.batch->record_class;
     bool wanted = IsWanted(record_class);
     if (!wanted) {

@@ -1,10 +1,12 @@
 // Collects the records of each class until a limit is reached (SegaNet, "Efficient message
 // batching": n, m, t), or, if adaptive, until the uplink can send them. An adaptive batch stays
-// open while the link is busy with earlier batches, so its size follows the load.
+// open while the link is busy with earlier batches, so its size follows the load. It may wait
+// longer to save bytes (queue/thrift.h).
 #ifndef SEGANET_CORE_QUEUE_BATCHER_H_
 #define SEGANET_CORE_QUEUE_BATCHER_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "core/base/status.h"
 #include "core/queue/batch.h"
 #include "core/queue/demand.h"
+#include "core/queue/thrift.h"
 #include "core/record/record.h"
 
 namespace seganet {
@@ -47,6 +50,11 @@ struct BatcherOptions {
   // records per second or more; proportionally less below. The first batch after a pause is sealed
   // at the end of its wake-up. 0..kMaxGapUs, 0 = a batch may be sealed at each wake-up.
   uint32_t gap_us = 2'000;
+  // kAdaptive: whether a batch waits for more records although an uplink demands it, and, by class,
+  // how long a record may take from its arrival to its acknowledgment because of that, 0..
+  // kMaxDelayMs. Without demand, a batch stays open until t or the patience, whichever is longer.
+  Thrift thrift = Thrift::kFast;
+  std::array<uint32_t, kClasses + 1> patience_ms{};
   // Classes up to this one never wait, 0..kClasses.
   uint8_t immediate_class = kCritical;
 
@@ -60,8 +68,11 @@ inline constexpr uint32_t kMaxGapUs = 1'000'000;
 // Rate of a class, in records per second, from which on the whole gap applies. At lower rates a
 // batch has few records, which saves too little to justify the delay.
 inline constexpr int64_t kBusyRecordsPerS = 3'000;
-// Length of the window in which the rate is measured.
+// Length of the window in which the rate is measured, and, where batches wait to save bytes, the
+// number of records that end it before kSlowRateWindowUs.
 inline constexpr int64_t kRateWindowUs = 50'000;
+inline constexpr int64_t kRateRecords = 16;
+inline constexpr int64_t kSlowRateWindowUs = 1'000'000;
 
 // Checks the ranges of the options.
 Status Validate(const BatcherOptions& options);
@@ -82,6 +93,7 @@ class Batcher {
   Batcher(const BatcherOptions& options, Sink* sink) : options_(options), sink_(sink) {
     SEGANET_REQUIRE(Validate(options).ok());
   }
+  ~Batcher() { SetDemands({}); }
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
@@ -89,7 +101,12 @@ class Batcher {
   // and the smallest m applies. Without uplinks, the batches become messages for JavaScript, and
   // demand is permanent. The pointers must stay valid until the next call or the end of the
   // batcher.
-  void SetDemands(std::vector<Demand*> uplinks) { uplinks_ = std::move(uplinks); }
+  void SetDemands(std::vector<Demand*> uplinks);
+
+  // Where to report by class how long batches wait at most because of BatcherOptions::thrift, ms.
+  // Null = nowhere. The same pointer may be set in several batchers; the latest report counts.
+  using Waits = std::array<std::atomic<uint32_t>, kClasses + 1>;
+  void SetWaits(Waits* waits) { waits_ = waits; }
 
   // Sets whether each record that is added from now on keeps its own time and number, which an
   // envelope has in any case. Initially false.
@@ -133,17 +150,21 @@ class Batcher {
     // When the previous batch was sealed. Initially long ago: the first record is not delayed.
     int64_t before_us = INT64_MIN / 2;
     int64_t gap_us = 0;   // at the current rate
+    int64_t wait_us = 0;  // of thrift, at the current rate
+    int64_t per_s = 0;    // the rate that thrift knows
     int64_t counted = 0;  // records since counted_from_us
     int64_t counted_from_us = INT64_MIN / 2;
   };
 
   bool adaptive() const { return options_.flush == BatchFlush::kAdaptive; }
+  bool saves() const { return adaptive() && options_.thrift != Thrift::kFast; }
   bool Batching(uint32_t devices);
   size_t MaxBytes(uint8_t record_class) const;
   bool IsWanted(uint8_t record_class) const;
   int64_t DeadlineOf(const Open& open) const;
   int64_t GapOf(const Open& open) const;
   void AdaptGap(Open* open, int64_t now_us) const;
+  void AdaptWait(Open* open) const;
   void Seal(Open* open, SealReason reason);
 
   const BatcherOptions options_;
@@ -153,6 +174,7 @@ class Batcher {
   const std::array<int64_t, kClasses + 1>* longest_us_ = nullptr;
   ClassMask limited_ = 0;
   std::vector<Demand*> uplinks_;
+  Waits* waits_ = nullptr;
   std::string encoded_;                  // buffer for the current record, reused
   std::array<Open, kClasses + 1> open_;  // index = class
   size_t open_batches_ = 0;

@@ -1,5 +1,5 @@
-// Demand: the classes whose batches the sessions of an uplink could send now. The interface
-// between sessions and batchers in adaptive batching.
+// Demand: the classes whose batches the sessions of an uplink could send now, and what their links
+// are like. The interface between sessions and batchers in adaptive batching.
 //
 // A session demands a batch when it is up, has room in its window and finds nothing ready. Batchers
 // then seal the records that they hold of its classes. Without demand, batches grow. A batcher that
@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "core/base/require.h"
+#include "core/queue/thrift.h"
 #include "core/record/record.h"
 
 namespace seganet {
@@ -68,10 +69,49 @@ class Demand {
     return batch_bytes_[record_class].load(std::memory_order_relaxed);
   }
 
+  // Sets what a message costs on the link that serves these classes. Keeps the reserve. Returns
+  // true if the link begins or ceases to cost by the byte.
+  bool SetCost(ClassMask classes, bool is_metered, uint32_t head_bytes, uint32_t record_bytes) {
+    bool is_changed = false;
+    for (uint8_t c = kCritical; c <= kClasses; ++c) {
+      if (!(classes & MaskOf(c))) continue;
+      costs_[c].head_bytes.store(head_bytes, std::memory_order_relaxed);
+      costs_[c].record_bytes.store(record_bytes, std::memory_order_relaxed);
+      is_changed |= costs_[c].is_metered.exchange(is_metered) != is_metered;
+    }
+    return is_changed;
+  }
+  // Sets how long delivery on that link takes at most.
+  void SetReserve(ClassMask classes, int64_t us) {
+    for (uint8_t c = kCritical; c <= kClasses; ++c) {
+      if (classes & MaskOf(c)) costs_[c].reserve_us.store(us, std::memory_order_relaxed);
+    }
+  }
+  LinkCost CostOf(uint8_t record_class) const {
+    const Cost& cost = costs_[record_class];
+    return {cost.is_metered.load(std::memory_order_relaxed),
+            cost.head_bytes.load(std::memory_order_relaxed),
+            cost.record_bytes.load(std::memory_order_relaxed),
+            cost.reserve_us.load(std::memory_order_relaxed)};
+  }
+
+  // Counts the batchers that wait to save bytes: 1 = one more, -1 = one less.
+  void AddSaver(int change) { savers_.fetch_add(change, std::memory_order_relaxed); }
+  bool has_savers() const { return savers_.load(std::memory_order_relaxed) > 0; }
+
  private:
+  struct Cost {
+    std::atomic<bool> is_metered{false};
+    std::atomic<uint32_t> head_bytes{kFirstHeadBytes};
+    std::atomic<uint32_t> record_bytes{kFirstRecordBytes};
+    std::atomic<int64_t> reserve_us{LinkCost::kUnknownReserve};
+  };
+
   std::atomic<ClassMask> raised_{0};
   std::atomic<ClassMask> waiting_{0};
   std::array<std::atomic<uint32_t>, kClasses + 1> batch_bytes_{};
+  std::array<Cost, kClasses + 1> costs_{};
+  std::atomic<int> savers_{0};
 };
 
 }  // namespace seganet

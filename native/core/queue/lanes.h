@@ -120,7 +120,8 @@ class Lanes {
   // checked again, µs; -1 = there is none.
   int64_t RetryUs(Outlet* outlet, int64_t now_us);
 
-  // Returns the age of the outlet's oldest live batch, waiting or in flight, µs; -1 = none.
+  // Returns the longest time that a live batch of the outlet, waiting or in flight, has been here,
+  // µs; -1 = none. Does not include the time in which it collected its records.
   int64_t OldestUs(Outlet* outlet, int64_t now_us);
 
   // The session is up, has room, and found no live batch: demands the records that batchers hold of
@@ -143,6 +144,8 @@ class Lanes {
 
   // Sets m of the session's link. REQUIRES: kMinBatchBytes <= bytes <= kMaxAdaptiveBytes.
   void SetBatchBytes(Outlet* outlet, uint32_t bytes);
+  // Sets what a message costs on the session's link (Demand::SetCost).
+  void SetCost(Outlet* outlet, bool is_metered, uint32_t head_bytes, uint32_t record_bytes);
 
   // --- Uplink nodes that are added, moved or removed (lanes_moves.cc) ---
 
@@ -245,6 +248,7 @@ class Lanes {
   void PushDeadLetter(BatchPtr batch, const Refusal& refusal);
 
   void RingLocked(uint8_t record_class);
+  void CountDelivery(Outlet* outlet, const Batch& batch, int64_t now_us);
   void TidyLocked(ClassMask classes, int64_t now_us, Leaving* leaving);
   bool Expired(const Lane& lane, int64_t now_us) const;
   void Spill(uint8_t record_class, const std::function<bool(const Batch&)>& may_go,

@@ -190,6 +190,7 @@ bool Lanes::Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& 
     const auto refused =
         static_cast<uint32_t>(std::min<size_t>(refusal.records.size(), batch->record_count));
     if (delivered) counters_.Add(Counter::kBatchesDelivered);
+    if (batch->due_us != 0) CountDelivery(outlet, *batch, now_us);
     if (!batch->given_up) {  // otherwise its records are already counted
       counters_.Add(Counter::kRecordsDelivered, batch->record_count - refused);
       counters_.delivered[batch->record_class].Add(batch->record_count - refused);
@@ -216,6 +217,17 @@ bool Lanes::Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& 
   return true;
 }
 
+// Measures the delivery of a batch with a patience. Outages do not count: they are no reason to
+// wait less, and nothing that a batch could have done in time.
+void Lanes::CountDelivery(Outlet* outlet, const Batch& batch, int64_t now_us) {
+  const bool was_up = outlet->connected && outlet->connected_us <= batch.sealed_us;
+  if (!was_up || batch.redelivery || batch.backlog) return;
+  outlet->delivery.Add(std::max<int64_t>(0, now_us - batch.sealed_us));
+  demand_.SetReserve(outlet->classes, outlet->delivery.AtMostUs());
+  const bool is_late = now_us > batch.due_us && outlet->connected_us <= batch.oldest_us;
+  if (is_late) counters_.late[batch.record_class].Add(batch.record_count);
+}
+
 void Lanes::PushDeadLetter(BatchPtr batch, const Refusal& refusal) {
   memory_.Give(*batch);
   const uint32_t count = batch->record_count;
@@ -236,11 +248,11 @@ int64_t Lanes::OldestUs(Outlet* outlet, int64_t now_us) {
   const std::lock_guard<std::mutex> lock(mutex_);
   int64_t oldest = now_us + 1;
   for (const BatchPtr& batch : outlet->in_flight) {
-    if (!batch->backlog) oldest = std::min(oldest, batch->oldest_us);
+    if (!batch->backlog) oldest = std::min(oldest, batch->sealed_us);
   }
   for (uint8_t c = kCritical; c <= kClasses; ++c) {
     if (!(outlet->classes & MaskOf(c)) || lanes_.ready[c].empty()) continue;
-    oldest = std::min(oldest, lanes_.ready[c].front()->oldest_us);
+    oldest = std::min(oldest, lanes_.ready[c].front()->sealed_us);
   }
   return oldest > now_us ? -1 : now_us - oldest;
 }
@@ -290,6 +302,14 @@ void Lanes::WakeAll(Outlet* outlet) {
 
 void Lanes::SetBatchBytes(Outlet* outlet, uint32_t bytes) {
   demand_.SetBatchBytes(outlet->classes, bytes);
+}
+
+void Lanes::SetCost(Outlet* outlet, bool is_metered, uint32_t head_bytes, uint32_t record_bytes) {
+  // Open batches may now have to wait for a shorter time.
+  if (demand_.SetCost(outlet->classes, is_metered, head_bytes, record_bytes) &&
+      demand_.has_savers() && context_.on_demand) {
+    context_.on_demand();
+  }
 }
 
 }  // namespace seganet

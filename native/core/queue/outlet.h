@@ -12,6 +12,7 @@
 #include "core/queue/demand.h"
 #include "core/queue/direct_session.h"
 #include "core/queue/selection.h"
+#include "core/queue/thrift.h"
 
 namespace seganet {
 
@@ -29,6 +30,7 @@ struct Outlet {
   int64_t taken_us = 0;                   // when it last took a batch
   ClassMask held = 0;              // live classes that are held; the bell rings when a hold ends
   std::deque<BatchPtr> in_flight;  // in the order of Take
+  DeliveryTime delivery;           // of batches that waited to save bytes
   // Selection among the backlog of this session alone, unlike live batches: the backlog has a share
   // of the session's window, and is sent only while no live batch is ready there.
   Selection backlog;

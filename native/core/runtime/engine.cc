@@ -433,14 +433,19 @@ std::vector<WorkerInfo> Engine::Workers() const {
   return infos;
 }
 
-std::array<int64_t, kClasses + 1> Engine::Delivered() {
+std::array<int64_t, kClasses + 1> Engine::Sum(
+    std::array<SingleWriter, kClassSlots> CounterBlock::*of) {
   std::array<int64_t, kClasses + 1> sums{};
   for (const auto& lanes : lanes_.All()) {
     const CounterBlock& block = lanes->counters();
-    for (size_t c = 0; c < sums.size(); ++c) sums[c] += block.delivered[c].Get();
+    for (size_t c = 0; c < sums.size(); ++c) sums[c] += (block.*of)[c].Get();
   }
   return sums;
 }
+
+std::array<int64_t, kClasses + 1> Engine::Delivered() { return Sum(&CounterBlock::delivered); }
+
+std::array<int64_t, kClasses + 1> Engine::Late() { return Sum(&CounterBlock::late); }
 
 void Engine::ReadCounters(std::array<uint64_t, kCounters>* counters,
                           std::array<std::array<uint64_t, kClassSlots>, kDrops>* drops,

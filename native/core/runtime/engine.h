@@ -249,6 +249,9 @@ class Engine : private ReceiptSink {
 
   // Returns the records that the cloud acknowledged, by class.
   std::array<int64_t, kClasses + 1> Delivered();
+  // Returns how many of these were acknowledged after the patience of their batch, although the
+  // session was up (BatcherOptions::patience_ms).
+  std::array<int64_t, kClasses + 1> Late();
 
   uint32_t WorkerOf(std::string_view device) const;
   std::vector<WorkerInfo> Workers() const;
@@ -267,6 +270,8 @@ class Engine : private ReceiptSink {
                     std::array<uint64_t, kCloseReasonCount>* close_reasons);
 
  private:
+  // Returns the sums of counters by class over all lanes.
+  std::array<int64_t, kClasses + 1> Sum(std::array<SingleWriter, kClassSlots> CounterBlock::*of);
   WorkerShared SharedOfWorkers();
   Status StartWorkers(const std::vector<int>& cpus);
   Status StartAcceptor();

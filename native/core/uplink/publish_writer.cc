@@ -106,6 +106,7 @@ Message MessageOf(const Batch& batch) {
   message.ts_ms = tail.is_stamped ? tail.ts_ms : batch.first_ts_ms;
   message.seq = tail.seq;
   message.record_class = batch.record_class;
+  message.records = batch.record_count;
   message.is_envelope = !is_single;
   message.has_lines = !is_single || (batch.flags & kFlagEnvelope) != 0;
   message.retain = (batch.flags & kFlagRetain) != 0;
@@ -299,6 +300,19 @@ void PublishWriter::Write(uint16_t id, bool dup, std::string* out) const {
   } else {
     WriteLines(out);
   }
+  if (stage_->sent) CountSent();
+}
+
+void PublishWriter::CountSent() const {
+  SentTotals& sent = *stage_->sent;
+  const size_t payload = PayloadBytes();
+  sent.packets.fetch_add(1, std::memory_order_relaxed);
+  sent.records.fetch_add(message_.records, std::memory_order_relaxed);
+  sent.head.fetch_add(1 + LengthBytes(remaining_) + remaining_ - payload,
+                      std::memory_order_relaxed);
+  sent.payload.fetch_add(payload, std::memory_order_relaxed);
+  const size_t lines = is_encoded_ ? encoded_.size() : lines_.size();
+  sent.plain.fetch_add(is_packed_ ? lines : payload, std::memory_order_relaxed);
 }
 
 size_t PublishWriter::PayloadBytes() const {

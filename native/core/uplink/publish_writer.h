@@ -5,6 +5,7 @@
 #define SEGANET_CORE_UPLINK_PUBLISH_WRITER_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -37,6 +38,18 @@ enum class History : uint8_t {
   kSuffix,    // of the topic
 };
 
+// What was written of some stages, in bytes, since the start. The cost of a message follows from
+// it.
+//
+// Thread safety: any thread. Relaxed: a reader needs recent sums, and each of them for itself.
+struct SentTotals {
+  std::atomic<uint64_t> packets{0};
+  std::atomic<uint64_t> records{0};
+  std::atomic<uint64_t> head{0};     // of the packets, besides their payloads
+  std::atomic<uint64_t> payload{0};  // as sent
+  std::atomic<uint64_t> plain{0};    // the same before compression
+};
+
 // The settings of an uplink node for the batches that wait at it. Topics are by class; index 0 is
 // unused.
 struct UplinkStage {
@@ -52,6 +65,8 @@ struct UplinkStage {
   std::string key_json;
   // Compresses envelopes; null = none are compressed. Copies of a stage share it.
   std::shared_ptr<EnvelopePacker> packer = nullptr;
+  // Counts what is written; null = nothing does. Copies of a stage share it.
+  std::shared_ptr<SentTotals> sent = nullptr;
 };
 
 // What one PUBLISH carries: a batch, one of its records, or some of its lines.
@@ -60,6 +75,7 @@ struct Message {
   std::string_view payload;
   std::string_view trace;  // Record::trace, as user properties in MQTT 5
   uint8_t record_class = 0;
+  uint32_t records = 1;      // 0 = unknown
   bool is_envelope = false;  // a batch of lines; its topic is the stage's
   bool has_lines = false;    // lines of JSON; the first one gets the key
   bool retain = false;
@@ -134,6 +150,7 @@ class PublishWriter {
   void PackPayload();
   bool NeedsPrefix() const;
   size_t PayloadBytes() const;
+  void CountSent() const;
   std::string_view tail() const { return {tail_.data(), tail_bytes_}; }
 
   void WriteTopic(std::string* out) const;
