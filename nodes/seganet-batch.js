@@ -18,7 +18,7 @@ module.exports = function (RED) {
     RED.nodes.createNode(this, config);
     const member = join(RED, this, config, schema, (settings, { gatewayId }) => ({
       kind: 'batch',
-      settings: { ...thresholds(settings, gatewayId), immediateClass: 1 },
+      settings: { ...thresholds(settings, gatewayId), patienceMs: settings.patience, immediateClass: 1 },
       shown
     }));
     if (!member) return;
@@ -36,7 +36,10 @@ module.exports = function (RED) {
 };
 
 /** @type {NonNullable<import('./lib/engine/member').Stage['shown']>} */
-function shown(rates, _stats, member) {
-  const text = `${rate(rates.recordsIn)}/s in ${rate(rates.batches)} batches/s${member.carriage()}`;
+function shown(rates, stats, member) {
+  const { waitMs = [] } = stats.stages.find(({ id }) => id === member.stage) ?? {};
+  const longest = Math.max(0, ...waitMs);
+  const waits = longest > 0 ? ` · waits ≤ ${longest / 1000} s` : '';
+  const text = `${rate(rates.recordsIn)}/s in ${rate(rates.batches)} batches/s${waits}${member.carriage()}`;
   return { fill: rates.recordsIn > 0 ? 'green' : 'grey', shape: 'dot', text };
 }

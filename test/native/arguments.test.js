@@ -234,7 +234,15 @@ test('checks registered devices and adaptive batches', () => {
   for (const gapMs of [-1, 1001, 0.5, '5', null])
     expect(batch({ gapMs })).toThrow(/^gapMs must be a whole number/);
   expect(batch({ flush: 'limits' })).not.toThrow();
-  expect(batch({ flush: 'never' })).toThrow("flush 'never' is not one of limits, adaptive");
+  expect(batch({ flush: 'never' })).toThrow(
+    "flush 'never' is not one of limits, adaptive, balanced, thrifty"
+  );
+  for (const patienceMs of [undefined, [], [0, 0, 86400000], Array(9).fill(1)])
+    expect(batch({ flush: 'thrifty', patienceMs })).not.toThrow();
+  for (const patienceMs of [[86400001], [-1], [0.5], ['1']])
+    expect(batch({ patienceMs })).toThrow(/^patienceMs must be a whole number/);
+  expect(batch({ patienceMs: '0,1' })).toThrow('patienceMs must be an array');
+  expect(batch({ patienceMs: Array(10).fill(1) })).toThrow('patienceMs must have at most nine elements');
   engine.applyPlan(usualPlan());
 });
 
@@ -248,7 +256,7 @@ test('passes on an exception of a getter', () => {
   const stages = {
     source: { id: 1, kind: 'source', next: [], messages: false, devices: [], parted: true, part: 'a' },
     priority: { id: 1, kind: 'priority', next: [], messages: false, rules: [], defaultClass: 0 },
-    batch: { ...usualPlan().stages[2], next: [], flush: 'adaptive', gapMs: 5 },
+    batch: { ...usualPlan().stages[2], next: [], flush: 'adaptive', gapMs: 5, patienceMs: [0] },
     uplink: { id: 1, kind: 'uplink', next: [], messages: false, uplink: 0 },
     tap: { id: 1, kind: 'tap', next: [], messages: false, everyN: 1, perSecond: 1 },
     split: { id: 1, kind: 'split', next: [], messages: false, parts: [], rates: [], budgets: [] }

@@ -133,6 +133,15 @@ describe('a batch', () => {
     expect(stage.maxBytes).toBeGreaterThan(65536 - 100);
   });
 
+  test('that saves bytes has its patience, and nothing of what the dialog hides', async () => {
+    const entered = { minDevices: '50', maxBytes: '1024', maxDelayMs: '3600000', gapMs: '1000' };
+    await load(withBatch({ mode: 'envelope', ...entered, flush: 'thrifty', patience: '0,200,3000' }));
+    expect(stageOf('batch')).toMatchObject({
+      ...{ flush: 'thrifty', minDevices: 0, maxDelayMs: 1000, gapMs: 2 },
+      patienceMs: [0, 0, 200, 3000, 0, 0, 0, 0, 0]
+    });
+  });
+
   test('keeps its limits in a flow from before', async () => {
     await load(withBatch({ mode: 'records' }));
     expect(stageOf('batch')).toMatchObject({ flush: 'limits', minDevices: 50, maxBytes: 1024 });

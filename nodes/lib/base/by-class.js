@@ -9,6 +9,8 @@ const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 };
 const MAX_SECONDS = 36500 * SECONDS.d;
 const DEFAULT_WEIGHTS = [0, 0, 8, 4, 1, 1, 1, 1, 1];
 const MAX_WEIGHT = 1000;
+const DEFAULT_PATIENCE = '0,100,1000,10000';
+const MAX_PATIENCE_MS = 3600000;
 
 /**
  * @param {unknown} value text, or an array of a flow file
@@ -73,4 +75,19 @@ function weightsByClass(value) {
   return weights.map((weight, c) => (c > 1 && weight === 0 ? 1 : weight));
 }
 
-module.exports = { numbersByClass, durationsByClass, weightsByClass };
+/**
+ * Class 1 never waits. The list still has a place for it, so that all lists begin with class 1.
+ * @param {unknown} value blank: the default
+ * @returns {number[]} ms by class, 0 = does not wait
+ */
+function patienceByClass(value) {
+  const isBlank = value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
+  const read = (/** @type {string} */ part, /** @type {number} */ recordClass) => {
+    const ms = /^\d+$/.test(part) ? Number(part) : NaN;
+    return ms <= (recordClass === 1 ? 0 : MAX_PATIENCE_MS) ? ms : NaN;
+  };
+  const what = `times in ms: 0 for class 1, which never waits, then whole numbers from 0 to ${MAX_PATIENCE_MS}`;
+  return byClass(isBlank ? DEFAULT_PATIENCE : value, DEFAULT_PATIENCE, read, what);
+}
+
+module.exports = { DEFAULT_PATIENCE, numbersByClass, durationsByClass, patienceByClass, weightsByClass };

@@ -3,7 +3,7 @@
 // environment (string), so each is parsed and checked once, here. An error is a sentence with a remedy.
 
 const { CLASS_WORDS, classOf } = require('./classes');
-const { numbersByClass, durationsByClass, weightsByClass } = require('./by-class');
+const { numbersByClass, durationsByClass, patienceByClass, weightsByClass } = require('./by-class');
 const { asText, shown } = require('./values');
 const { variableIn } = require('./variable-reference');
 
@@ -148,6 +148,14 @@ function weights() {
 }
 
 /**
+ * Parses times to wait such as 0,100,1000,10000. Class 1 has none.
+ * @returns {Parser<number[]>} ms, index = class
+ */
+function patience() {
+  return (value) => sentence(() => patienceByClass(value));
+}
+
+/**
  * @template T
  * @param {() => T} parse
  * @returns {T}
@@ -195,6 +203,7 @@ module.exports = {
   numbers,
   durations,
   weights,
+  patience,
   parseOptions,
   isBlank
 };

@@ -42,8 +42,10 @@ const { threadsOf } = require('./additions');
  * @property {number} [keptUncompressed] envelopes that were not compressed because of a topic
  * @property {number} [compressionFailures] envelopes that the library failed to compress
  * @property {number} [dictionaries] dictionaries that the broker took
- * @property {('chosen' | 'busy' | 'metered')[]} [compressing] why envelopes are compressed now, if an uplink node
- *   compresses: the user chose it, the link is the limit, or it is metered; empty = `auto` waits for a reason
+ * @property {('chosen' | 'busy' | 'metered' | 'saving')[]} [compressing] why envelopes are compressed now, if an uplink
+ *   node compresses: the user chose it, the link is the limit or metered, or batches wait to save bytes; empty = `auto`
+ *   waits for a reason
+ * @property {number} [savedBytes] estimate of what batches and compression saved
  * @property {import('../kafka/uplink/kafka-group').GroupFigures[]} [producers] of a Kafka cluster: one for each session
  * @property {number} [url] with several URLs: where the uplink is, from 1
  * @property {import('../uplink/urls/uplink-urls').UrlView[]} [urls] in the order of priority

@@ -55,6 +55,13 @@ function addEngine(out, labels, stats) {
       .add(own, silentMs >= 0 ? silentMs / 1000 : NaN);
     out.gauge('seganet_worker_connections', 'Device connections on a worker thread.').add(own, connections);
   }
+  const waits = out.gauge(
+    'seganet_batch_wait_seconds',
+    'How long batches of a node that saves bytes wait at most at present.'
+  );
+  for (const { nodeId, waitMs } of stats.batches ?? []) {
+    for (const [of, ms] of byClass(waitMs)) waits.add({ ...labels, node: nodeId, class: of }, seconds(ms));
+  }
   const left = out.counter('seganet_filter_records_total', 'Records that a filter node left out.');
   for (const { nodeId, filtered } of stats.filters ?? []) left.add({ ...labels, node: nodeId }, filtered);
   out
@@ -89,6 +96,11 @@ function addRecords(out, labels, stats) {
   }
   const delivered = out.counter('seganet_records_delivered_total', 'Records acknowledged by the cloud.');
   for (const [of, count] of byClass(stats.deliveredRecords)) delivered.add({ ...labels, class: of }, count);
+  const late = out.counter(
+    'seganet_batch_deadline_missed_total',
+    'Records of batches that were acknowledged after their patience although the uplink was connected.'
+  );
+  for (const [of, count] of byClass(stats.lateRecords ?? [])) late.add({ ...labels, class: of }, count);
   const drops = out.counter('seganet_records_dropped_total', 'Dropped records, by class and reason.');
   for (const [reason, counts] of Object.entries(stats.drops)) {
     for (const [of, count] of byClass(counts)) drops.add({ ...labels, class: of, reason }, count);

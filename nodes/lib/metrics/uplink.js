@@ -12,7 +12,7 @@
 const PATH_STATES = ['up', 'down', 'probing', 'unknown'];
 const STATES = ['connected', 'connecting', 'stalled', 'reconnecting', 'disconnected', 'refused', 'stopped'];
 /** Why envelopes are compressed. */
-const REASONS = /** @type {const} */ (['chosen', 'busy', 'metered']);
+const REASONS = /** @type {const} */ (['chosen', 'busy', 'metered', 'saving']);
 const TRANSPORTS = ['mptcp', 'fallback', 'tcp', 'unknown'];
 /** Counters of an uplink and of a session: field, name, help. */
 const OF_UPLINK = /** @type {const} */ ([
@@ -48,6 +48,12 @@ function addUplink(out, engine, uplink) {
       'Times that records stood still although the uplink was up and had room.'
     )
     .add(labels, uplink.stalls ?? 0);
+  out
+    .counter(
+      'seganet_uplink_saved_bytes_total',
+      'Estimate of the IP bytes that batches and compression saved.'
+    )
+    .add(labels, uplink.savedBytes ?? 0);
   if (uplink.urls) addUrls(out, labels, uplink);
   addCompression(out, labels, uplink);
   for (const session of uplink.sessions ?? []) addSession(out, labels, session);
@@ -99,7 +105,7 @@ function addCompression(out, labels, uplink) {
   if (compressing) {
     const why = out.gauge(
       'seganet_uplink_compressing',
-      '1 if envelopes are compressed now for this reason: chosen, busy or metered.'
+      '1 if envelopes are compressed now for this reason: chosen, busy, metered or saving.'
     );
     for (const reason of REASONS) why.add({ ...labels, reason }, compressing.includes(reason));
   }

@@ -1,6 +1,7 @@
 'use strict';
 // Settings of a batch node.
 
+const { DEFAULT_PATIENCE } = require('../base/by-class');
 const { commonRows } = require('./common');
 const { schemaOf } = require('./rows');
 
@@ -34,8 +35,16 @@ const rows = /** @type {const} */ ({
   },
   flush: {
     type: 'choice',
-    values: ['limits', 'adaptive'],
-    default: 'adaptive'
+    values: ['limits', 'adaptive', 'balanced', 'thrifty'],
+    default: 'adaptive',
+    variable: 'SEGANET_BATCH_SEALED_BY',
+    help: 'adaptive (fast), balanced or thrifty (batches wait to save bytes), or limits.'
+  },
+  patience: {
+    type: 'patience',
+    initial: DEFAULT_PATIENCE,
+    variable: 'SEGANET_BATCH_PATIENCE',
+    help: 'balanced, thrifty: ms from arrival to acknowledgement that a record may take, by class.'
   },
   gapMs: {
     type: 'integer',

@@ -35,7 +35,7 @@ const options = require('../base/options');
  *   { type: 'text', default: string, pattern?: RegExp, shape?: string, max?: number } |
  *   { type: 'secret' } |
  *   { type: 'numbers', max: number } |
- *   { type: 'durations' | 'weights' | 'cpus' } |
+ *   { type: 'durations' | 'weights' | 'patience' | 'cpus' } |
  *   { type: 'class', default: number } |
  *   { type: 'list' | 'json' }
  * )} Row
@@ -48,7 +48,7 @@ const options = require('../base/options');
  * @typedef {R extends { type: 'integer' | 'class' } ? number
  *   : R extends { type: 'choice', values: readonly (infer V)[] } ? V
  *   : R extends { type: 'flag' } ? boolean
- *   : R extends { type: 'numbers' | 'durations' | 'weights' } ? number[]
+ *   : R extends { type: 'numbers' | 'durations' | 'weights' | 'patience' } ? number[]
  *   : R extends { type: 'list' | 'json' } ? unknown
  *   : string} ValueOf
  */
@@ -72,6 +72,8 @@ function parserOf(row) {
       return options.durations();
     case 'weights':
       return options.weights();
+    case 'patience':
+      return options.patience();
     case 'cpus':
       return cpuList();
     case 'class':

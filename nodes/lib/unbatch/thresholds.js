@@ -5,15 +5,21 @@ const { keyBytes } = require('./record-key');
 
 /** The engine's limit for a batch whose size follows the link. */
 const ADAPTIVE_BYTES = 65536;
+/** Of a batch that waits to save bytes, while the link is busy. */
+const SAVING = { maxDelayMs: 1000, gapMs: 2 };
 
 /**
  * @template {{ mode: string, flush: string, minDevices: number, maxBytes: number }} T
  * @param {T} settings
  * @param {string} gatewayId
- * @returns {T} in adaptive mode, the thresholds of the flow file are replaced
+ * @returns {T} without limits, the thresholds of the flow file that the dialog hides are replaced
  */
 function thresholds(settings, gatewayId) {
-  const own = settings.flush === 'adaptive' ? { minDevices: 0, maxBytes: ADAPTIVE_BYTES } : {};
+  const { flush } = settings;
+  const own = {
+    ...(flush !== 'limits' && { minDevices: 0, maxBytes: ADAPTIVE_BYTES }),
+    ...((flush === 'balanced' || flush === 'thrifty') && SAVING)
+  };
   const chosen = { ...settings, ...own };
   return { ...chosen, maxBytes: withoutKey(chosen, gatewayId) };
 }

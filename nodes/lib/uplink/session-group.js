@@ -4,6 +4,7 @@ const { placeName } = require('../settings/broker-url');
 const { AckedBytes } = require('./sending/acked-bytes');
 const { Aside } = require('./compression/aside');
 const { Feeder } = require('./sending/feeder');
+const { LinkCost } = require('./sending/link-cost');
 const { Output } = require('./sending/output');
 const { keepPaths } = require('./paths/path-keeper');
 const { Renewal } = require('./session/renewal');
@@ -137,6 +138,9 @@ class Group {
       problem
     });
     this.acked = new AckedBytes({ session, native });
+    this.cost = new LinkCost(() => feeder.sender.writer.sent());
+    /** Batches of this session wait to save bytes. */
+    this.isSaving = false;
     this.keeper = keepPaths({ paths, session, native, lossMs: options.pathLossMs, now, problem });
     this.renewal = new Renewal({ files: session.files, session, feeder, problem: parts.problem });
   }
@@ -204,7 +208,18 @@ class Group {
     this.acknowledgedBefore = acknowledged;
     if (this.mayPublishAside?.()) this.aside.wanted(this.feeder.window);
     this.feeder.everySecond();
+    this.#reportCost();
     this.stalls.check();
+  }
+
+  /** Reports to the engine what a message costs now. */
+  #reportCost() {
+    const { cost, feeder, keeper, session } = this;
+    if (!feeder.source) return;
+    cost.isMetered = keeper?.isMetered ?? false;
+    const isV6 = this.isSaving && this.#socket().localAddress.includes(':');
+    const { headBytes, recordBytes } = cost.update({ isTls: session.options.secure, isV6 });
+    this.isSaving = feeder.source.setCost(cost.isMetered, headBytes, recordBytes);
   }
 
   /** True if records wait: what happens once a second must not be left out. */
@@ -223,6 +238,7 @@ class Group {
   checkHealth() {
     this.status.check();
     this.keeper?.check();
+    if (this.isSaving && this.keeper && this.keeper.isMetered !== this.cost.isMetered) this.#reportCost();
     const { liveness } = this.feeder.sender;
     const timeoutMs = this.ackTimeoutMs * liveness.patience;
     const silentMs = liveness.deadMs(this.ackTimeoutMs) || this.aside.deadMs(timeoutMs, liveness.progressAt);

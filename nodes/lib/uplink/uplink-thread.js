@@ -25,6 +25,7 @@ const COUNTERS = /** @type {const} */ ([
   'refusals',
   'connects',
   'bytesAcked',
+  'savedBytes',
   'stalls',
   'failovers',
   'returns',
@@ -71,6 +72,7 @@ const GRACE_MS = 1000;
  *   keptUncompressed: not compressed because of a topic; compressionFailures; dictionaries: taken by the broker
  * - connects, bytesAcked: connections that the broker accepted, and the bytes that TCP has confirmed on them, including
  *   those of TLS and MQTT
+ * - savedBytes: estimate of what batches and compression saved, see link-cost.js
  * - stalls: times that records stood still although the way was free; isStallRepeating: twice within ten minutes
  * - with several URLs: url, where the uplink is, from 1; failovers, returns; moved {from, to, at, code, reason,
  *   isReturn}, the last change; urls, each with url (host and port), state, code and reason, see uplink-urls.js

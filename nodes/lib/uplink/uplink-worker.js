@@ -91,12 +91,13 @@ const groups = options.groups.map(
     })
 );
 const compression = new Compression({
-  sessions: groups.map(({ feeder, aside, keeper }) => ({
-    writer: feeder.sender.writer,
-    aside,
-    bytes: () => feeder.rate.packetBytes,
-    limitedAt: () => feeder.rate.slowAt,
-    isMetered: () => keeper?.isMetered ?? false
+  sessions: groups.map((group) => ({
+    writer: group.feeder.sender.writer,
+    aside: group.aside,
+    bytes: () => group.feeder.rate.packetBytes,
+    limitedAt: () => group.feeder.rate.slowAt,
+    isMetered: () => group.keeper?.isMetered ?? false,
+    isSaving: () => group.isSaving
   })),
   now,
   problem
@@ -127,6 +128,7 @@ function report() {
     type: 'state',
     ...overview(views),
     ...compression.view(),
+    savedBytes: groups.reduce((sum, { cost }) => sum + cost.savedBytes, 0),
     ...urls?.view(),
     ...(commands && { commands: commands.view() })
   });

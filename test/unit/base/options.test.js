@@ -9,6 +9,7 @@ const {
   numbers,
   durations,
   weights,
+  patience,
   parseOptions
 } = require('../../../nodes/lib/base/options');
 
@@ -131,6 +132,30 @@ describe('per-class settings', () => {
       expect.stringMatching(/^"ttl" must be one to eight times .*0,0,7d,1d, not/)
     ]);
   });
+});
+
+describe('the patience of classes', () => {
+  const read = (value) => parseOptions({ p: value }, { p: patience() });
+
+  test.each([
+    ['', [0, 0, 100, 1000, 10000, 0, 0, 0, 0]],
+    [undefined, [0, 0, 100, 1000, 10000, 0, 0, 0, 0]],
+    ['0', [0, 0, 0, 0, 0, 0, 0, 0, 0]],
+    [' 0, 5 ,3600000', [0, 0, 5, 3600000, 0, 0, 0, 0, 0]]
+  ])('reads %j as %j', (value, expected) => {
+    expect(read(value)).toEqual({ values: { p: expected }, problems: [] });
+  });
+
+  test.each(['1', '100,1000', '0,3600001', '0,1.5', '0,-1', '0,1s', '0,8,', '0,1,1,1,1,1,1,1,1'])(
+    'refuses %j with an example and with the rule for class 1',
+    (value) => {
+      expect(read(value).problems).toEqual([
+        expect.stringMatching(
+          /^"p" must be one to eight times in ms: 0 for class 1, .* such as 0,100,1000,10000/
+        )
+      ]);
+    }
+  );
 });
 
 describe('class weights', () => {

@@ -299,6 +299,7 @@ describe('validators return reasons', () => {
     ['seganet-uplink-broker', 'dscp', 'EF', /from 0 to 63/],
     ['seganet-batch', 'flush', 'now', /from the list/],
     ['seganet-batch', 'gapMs', '1001', /from 0 to 1000/],
+    ['seganet-batch', 'patience', '100,1000', /must begin with 0 for class 1/],
     ['seganet-mqtt-devices', 'devices', [{ device: '', class: 1 }], /device 1 has no device/],
     ['seganet-mqtt-devices', 'devices', [{ device: 'a', class: 9 }], /the class must be/],
     ['seganet-mqtt-devices', 'devicesJson', '{', /not valid JSON/],

@@ -36,6 +36,7 @@ const stats = (more) => ({
   slowedFrom: 0,
   counters: { recordsReceived: 1000, bytesReceived: 300_000 },
   deliveredRecords: [0, 3, 0, 987, 0, 0, 0, 0, 0],
+  lateRecords: [0, 0, 0, 5, 0, 0, 0, 0, 0],
   heldRecords: [0, 1, 0, 7, 0, 0, 0, 0, 0],
   unsavedRecords: zeros,
   storedRecords: zeros,
@@ -71,6 +72,7 @@ test("has the engine's counters, with class and reason", () => {
   expect(of('seganet_records_received_total')).toBe(1000);
   expect(of('seganet_records_delivered_total', { class: '1' })).toBe(3);
   expect(of('seganet_records_delivered_total', { class: '3' })).toBe(987);
+  expect(of('seganet_batch_deadline_missed_total', { class: '3' })).toBe(5);
   expect(of('seganet_received_bytes_total')).toBe(300_000);
   expect(of('seganet_records_in_memory', { class: '3' })).toBe(7);
   expect(of('seganet_records_on_disk', { class: '3' })).toBe(0);
@@ -201,6 +203,7 @@ test("has the machine's energy once, where it is known", () => {
 test('is documented in docs/reference/metrics.md: the conditional metrics, which few machines have', () => {
   const energy = { source: 'rapl psys', watts: 12.5, joulesPerMegabyte: 80 };
   const filters = [{ nodeId: 'f1', filtered: 3 }];
+  const batches = [{ nodeId: 'b1', waitMs: [0, 0, 80, 870, 0, 0, 0, 0, 0] }];
   const sources = [source('ocf', cloud), source('kafka', kafkaSource)];
   const compression = {
     compressedBatches: 4,
@@ -229,7 +232,7 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
   const replicas = { state: 'waiting', reason: 'b is disconnected' };
   const pair = { role: 'active', owner: 'a', epoch: 2, isReplicated: true, reason: '' };
   const log = { ...stats().log, pair };
-  const figures = stats({ filters, uplinks, sources, desk, tenants, replicas, log });
+  const figures = stats({ filters, batches, uplinks, sources, desk, tenants, replicas, log });
   const engines = [engine({ stats: figures, host })];
   const additions = [
     {

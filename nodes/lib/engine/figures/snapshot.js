@@ -16,13 +16,13 @@
  *   tenants: ReturnType<import('../../tenants/front/tenants-link').TenantsLink['view']> | null, log: object | null,
  *   replicas: { state: import('../replicas').ReplicaState, reason: string } | null, commands: object,
  *   fronts: object[], sources: SourceFigures[], deliveries: object,
- *   filters: { nodeId: string, filtered: number }[], waiting: number,
+ *   filters: { nodeId: string, filtered: number }[], batches: { nodeId: string, waitMs: number[] }[], waiting: number,
  *   unclaimed: number }}
  */
 function snapshotOf(host, unclaimed) {
   const { workers, inbox, uplinks, deliveries, members } = host;
   const stats = host.engine.stats();
-  const filtered = new Map(stats.stages.map((row) => [row.id, row.filtered]));
+  const rows = new Map(stats.stages.map((row) => [row.id, row]));
   return {
     ...stats,
     workers,
@@ -37,7 +37,11 @@ function snapshotOf(host, unclaimed) {
     ),
     filters: members
       .filter(({ kind }) => kind === 'filter')
-      .map(({ id, stage }) => ({ nodeId: id, filtered: filtered.get(stage) ?? 0 })),
+      .map(({ id, stage }) => ({ nodeId: id, filtered: rows.get(stage)?.filtered ?? 0 })),
+    batches: members.flatMap(({ id, stage }) => {
+      const waitMs = rows.get(stage)?.waitMs;
+      return waitMs ? [{ nodeId: id, waitMs }] : [];
+    }),
     waiting: inbox.size,
     deliveries: { waiting: deliveries.size, ...deliveries.counters },
     unclaimed

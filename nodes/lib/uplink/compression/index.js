@@ -8,13 +8,15 @@ const { Dictionary } = require('./dictionary');
 
 /**
  * A session of the uplink.
- * @typedef {DictionarySession & { limitedAt: () => number, isMetered: () => boolean }} Session limitedAt: when its link
- *   was last the limit, ms of now(), -Infinity = never; isMetered: its records go over a path that costs by the byte
+ * @typedef {DictionarySession & { limitedAt: () => number, isMetered: () => boolean, isSaving: () => boolean }} Session
+ *   limitedAt: when its link was last the limit, ms of now(), -Infinity = never; isMetered: its records go over a path
+ *   that costs by the byte; isSaving: its batches wait to save bytes
  */
 
 /**
- * Why envelopes are compressed: the user chose a compression; the link of a session is the limit, or metered.
- * @typedef {'chosen' | 'busy' | 'metered'} Why
+ * Why envelopes are compressed: the user chose a compression; the link of a session is the limit, or metered; batches
+ * wait to save bytes.
+ * @typedef {'chosen' | 'busy' | 'metered' | 'saving'} Why
  */
 
 /** `auto` compresses for this long after the link was the limit. */
@@ -132,11 +134,12 @@ class Compression {
   }
 
   /** @param {Session} session @returns {Why[]} none = a stage with auto does not compress now */
-  #reasons({ limitedAt, isMetered }) {
+  #reasons({ limitedAt, isMetered, isSaving }) {
     const isBusy = this.#now() - limitedAt() < AUTO_MS;
     return [
       ...(isBusy ? [/** @type {const} */ ('busy')] : []),
-      ...(isMetered() ? [/** @type {const} */ ('metered')] : [])
+      ...(isMetered() ? [/** @type {const} */ ('metered')] : []),
+      ...(isSaving() ? [/** @type {const} */ ('saving')] : [])
     ];
   }
 

@@ -197,8 +197,8 @@ test('does not count naps as load', () => {
   expect(load()).toBeGreaterThan(0.1);
 });
 
-test('compresses with auto only while the link is the limit or metered, and the thread has time', () => {
-  const state = { now: 1e6, limitedAt: -Infinity, isMetered: false, load: 0.1, on: false, clock: () => 0 };
+test('compresses with auto only while the link is the limit or metered or batches save bytes, and the thread has time', () => {
+  const state = { now: 1e6, limitedAt: -Infinity, isMetered: false, isSaving: false, load: 0.1, on: false, clock: () => 0 };
   const writer = {
     setCompressing: (/** @type {number} */ _, /** @type {boolean} */ isOn) => (state.on = isOn),
     setDictionary: () => true,
@@ -210,7 +210,8 @@ test('compresses with auto only while the link is the limit or metered, and the 
       aside: new Aside(() => {}, state.clock),
       bytes: () => 1,
       limitedAt: () => state.limitedAt,
-      isMetered: () => state.isMetered
+      isMetered: () => state.isMetered,
+      isSaving: () => state.isSaving
     }
   ]);
   const compression = new Compression({
@@ -244,6 +245,9 @@ test('compresses with auto only while the link is the limit or metered, and the 
   state.isMetered = false;
   expect(after()).toBe(false);
   expect(compression.view().compressing).toEqual([]);
+  state.isSaving = true;
+  expect(after()).toBe(true);
+  expect(compression.view().compressing).toEqual(['saving']);
   compression.setStages(new Map([[2, compileStage(checkStage({ compress: 'zstd' }), 'g', ['zstd'])]]));
   expect(after()).toBe(false);
   expect(compression.view().compressing).toEqual(['chosen']);
