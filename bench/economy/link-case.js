@@ -27,6 +27,9 @@ const PATIENT = {
   'seganet-batch.maxDelayMs': '100'
 };
 
+/** Batches that wait to save bytes; the records have class 3, and so a patience of 1 s. */
+const SAVING = { SEGANET_COMPRESS: 'auto' };
+
 /**
  * How records reach the cloud. `adapter`: of bench/systems; '' = one MQTT connection of the devices' process itself.
  * @type {Record<string, { adapter: string, env?: Record<string, string>, times: number }>} times: the load offered to a
@@ -37,7 +40,9 @@ const WAYS = {
   bridge: { adapter: 'mosquitto-bridge', times: 2 },
   NDJSON: { adapter: 'seganet', times: 4 },
   zstd: { adapter: 'seganet', env: { SEGANET_COMPRESS: 'zstd' }, times: 16 },
-  'zstd-100ms': { adapter: 'seganet', env: { SEGANET_COMPRESS: 'zstd', ...PATIENT }, times: 16 }
+  'zstd-100ms': { adapter: 'seganet', env: { SEGANET_COMPRESS: 'zstd', ...PATIENT }, times: 16 },
+  balanced: { adapter: 'seganet', env: { ...SAVING, SEGANET_BATCH_SEALED_BY: 'balanced' }, times: 16 },
+  thrifty: { adapter: 'seganet', env: { ...SAVING, SEGANET_BATCH_SEALED_BY: 'thrifty' }, times: 16 }
 };
 
 /**
@@ -181,4 +186,4 @@ class LinkRun {
   }
 }
 
-module.exports = { LinkRun, WAYS };
+module.exports = { LinkRun, WAYS, forbidLargePackets, readInterface };

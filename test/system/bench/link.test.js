@@ -8,6 +8,7 @@ const path = require('node:path');
 const { arrivalsOf, latencyOf, windows } = require('../../../bench/stats/by-class');
 const { obstacle } = require('../../../bench/harness/netns');
 const { bitsPerSecond, difference } = require('../../../bench/harness/qdisc');
+const { inTimeOf } = require('../../../bench/economy/traces');
 const { minima, progress } = require('../../../bench/stats/shares');
 const { loadOptions, rulesOf } = require('../../../bench/harness/traffic');
 const { Child } = require('../../../bench/harness/child');
@@ -194,6 +195,21 @@ onLink.describe('on two networks', () => {
     expect(bridge.ipBytes).toBeLessThan(700);
     expect(zstd.recordsPerMessage).toBeGreaterThan(5);
     expect(zstd.ipBytes).toBeLessThan(bridge.ipBytes / 2);
+  });
+
+  test('keeps the patience of records over a link that varies, for fewer bytes than static limits', async () => {
+    const load = '--traces --kinds lte --settings static,thrifty --seconds 3 --seed 4'.split(' ');
+    const { rows } = await result('../economy.js', [...load, '--patience', '0,800,1000,1500']);
+    const [fixed, thrifty] = rows;
+    expect([fixed.way, thrifty.way]).toEqual(['static', 'thrifty']);
+    expect(thrifty.ipBytes).toBeLessThan(fixed.ipBytes * 0.6);
+    expect(thrifty.classes.map((/** @type {any} */ each) => [each.class, each.sent >= 55])).toEqual([
+      [2, true],
+      [3, true],
+      [4, true]
+    ]);
+    expect(inTimeOf(thrifty)).toBeGreaterThanOrEqual(0.999);
+    expect(thrifty.missed).toBe(0);
   });
 
   test('reports each class and window in the short form of the other command', async () => {
