@@ -1128,13 +1128,17 @@ export declare class UplinkSource {
    * @param rests true: nothing is taken here. When the doorbell rings, a session is prepared, which takes a while and has
    *   a source of its own. Until then, the log writes records at once, without the engine's linger, unless it wrote some
    *   of their class within that time. Default false.
+   * @param second true: a second source of class 1, whatever `classes` are. Both sources take each live batch of class 1
+   *   in the same order, and the first release() by either ends it. REQUIRES: another source serves class 1. Close it
+   *   when its session ends, so that the other source takes what only this one had. Default false.
    */
   constructor(
     token: number,
     uplink: number,
     onDoorbell: () => void,
     classes?: RecordClass[],
-    rests?: boolean
+    rests?: boolean,
+    second?: boolean
   );
   /** Sets whether the session with the cloud is up, which decides when batches are written. Initially down. */
   connected(up: boolean): void;
@@ -1189,6 +1193,13 @@ export declare class UplinkSource {
    * (`refused`) if there is no log. Returns false if no such batch is taken.
    */
   release(id: number, refused?: number[], code?: number, reason?: string): boolean;
+  /** True if the batch was taken here and nobody has released it. */
+  isTaken(id: number): boolean;
+  /**
+   * Returns, for all second sources of the uplink so far: `sent`, the batches that the later of two sources took;
+   * `leadFirst` and `secondFirst`, those of them that the first or the second source released first.
+   */
+  copies(): { sent: number; leadFirst: number; secondFirst: number };
   /** Returns the longest time since a live batch, taken or not, was sealed, ms; -1 = none. */
   oldestMs(): number;
   /**

@@ -69,7 +69,8 @@ Napi::Function SourceWrap::Define(Napi::Env env) {
        InstanceMethod<&SourceWrap::SetBatchBytes>("setBatchBytes"),
        InstanceMethod<&SourceWrap::SetCost>("setCost"), InstanceMethod<&SourceWrap::Take>("take"),
        InstanceMethod<&SourceWrap::Look>("look"), InstanceMethod<&SourceWrap::Release>("release"),
-       InstanceMethod<&SourceWrap::Close>("close")});
+       InstanceMethod<&SourceWrap::IsTaken>("isTaken"),
+       InstanceMethod<&SourceWrap::Copies>("copies"), InstanceMethod<&SourceWrap::Close>("close")});
 }
 
 SourceWrap::SourceWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<SourceWrap>(info) {
@@ -93,11 +94,15 @@ SourceWrap::SourceWrap(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Source
   info.This().As<Napi::Object>().TypeTag(&kSourceTag);
   bell_.Open(env, info[2].As<Napi::Function>());
   std::shared_ptr<Lanes> lanes = handle_->engine.LanesOf(uplink);
-  outlet_ = lanes->Attach(&bell_, classes, info[4].ToBoolean().Value());
+  const bool is_second = info[5].ToBoolean().Value();
+  outlet_ = is_second ? lanes->AttachSecond(&bell_)
+                      : lanes->Attach(&bell_, classes, info[4].ToBoolean().Value());
   if (outlet_ == nullptr) {
     bell_.Disconnect();
-    Throw(env, Status::InvalidArgument("uplink " + std::to_string(uplink) +
-                                       " is already served, or one of the classes is"));
+    Throw(env,
+          Status::InvalidArgument("uplink " + std::to_string(uplink) +
+                                  (is_second ? " has no first source of class 1, or two"
+                                             : " is already served, or one of the classes is")));
     return;
   }
   lanes_ = std::move(lanes);
@@ -258,6 +263,25 @@ Napi::Value SourceWrap::Release(const Napi::CallbackInfo& info) {
   const bool known =
       lanes_ && lanes_->Release(outlet_, static_cast<uint64_t>(id), MonotonicUs(), refusal);
   return Napi::Boolean::New(env, known);
+}
+
+Napi::Value SourceWrap::IsTaken(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  double id = 0;
+  if (!ReadNumber(env, info[0], "id", 0, kMaxSafeInteger, &id)) return env.Undefined();
+  const bool is_taken =
+      lanes_ && lanes_->Look(outlet_, static_cast<uint64_t>(id), [](const Batch&) {});
+  return Napi::Boolean::New(env, is_taken);
+}
+
+Napi::Value SourceWrap::Copies(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const Lanes::Copies copies = lanes_ ? lanes_->copies() : Lanes::Copies{};
+  Napi::Object result = Napi::Object::New(env);
+  result.Set("sent", static_cast<double>(copies.sent));
+  result.Set("leadFirst", static_cast<double>(copies.lead_first));
+  result.Set("secondFirst", static_cast<double>(copies.second_first));
+  return result;
 }
 
 void SourceWrap::Close(const Napi::CallbackInfo&) { CloseNow(); }

@@ -55,6 +55,8 @@ class SourceWrap : public Napi::ObjectWrap<SourceWrap> {
   Napi::Value Take(const Napi::CallbackInfo& info);
   Napi::Value Look(const Napi::CallbackInfo& info);
   Napi::Value Release(const Napi::CallbackInfo& info);
+  Napi::Value IsTaken(const Napi::CallbackInfo& info);
+  Napi::Value Copies(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);
 
   static void OnEnvironmentEnd(void* self);

@@ -52,6 +52,7 @@ struct Batch {
   bool pinned = false;
   // Counted as dropped because its row was removed while it was in flight. It may still arrive.
   bool given_up = false;
+  uint8_t takers = 0;  // outlets that have it in flight (Outlet::taker)
   Saved saved = Saved::kNo;
   uint16_t place = 0;   // index of its entry in the chunk
   uint32_t worker = 0;  // the worker that sealed it and gets its receipts

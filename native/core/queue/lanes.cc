@@ -20,6 +20,14 @@ Counter SealedBy(SealReason reason) {
                               static_cast<size_t>(reason));
 }
 
+void RingOutlet(Outlet* outlet, uint8_t record_class) {
+  if (record_class == kCritical) {
+    outlet->bell->RingUrgent();
+  } else {
+    outlet->bell->Ring();
+  }
+}
+
 }  // namespace
 
 Lanes::Lanes(LanesContext context)
@@ -32,7 +40,7 @@ void Lanes::Push(BatchPtr batch) {
   memory_.Take(*batch);
   const uint8_t c = batch->record_class;
   Leaving leaving;
-  std::shared_ptr<DirectSession> direct;
+  std::shared_ptr<DirectSession> direct, second;
   int64_t due = kNever;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -54,31 +62,33 @@ void Lanes::Push(BatchPtr batch) {
     due = DueLocked(c, now);
     if (Outlet* outlet = serving_[c]; outlet != nullptr) {
       demand_.Withdraw(outlet->classes);
-      if (outlet->direct && outlet->direct->MayTry()) {
-        direct = outlet->direct;
-      } else {
-        RingLocked(c);
-      }
+      direct = WakeLocked(outlet, c);
+      if (c == kCritical && outlet->twin != nullptr) second = WakeLocked(outlet->twin, c);
     }
   }
   if (due != kNever) context_.on_due(due);
   Settle(&leaving);
   if (context_.save.drop_when_full && context_.budget->overflows(kClasses)) context_.on_full(c);
-  if (direct && !direct->Send()) {
+  const bool is_sent = !direct || direct->Send();
+  if ((second && !second->Send()) || !is_sent) {
     const std::lock_guard<std::mutex> lock(mutex_);
     RingLocked(c);
   }
+}
+
+// Returns what sends the batches of the outlet on this thread; null = the outlet was rung.
+std::shared_ptr<DirectSession> Lanes::WakeLocked(Outlet* outlet, uint8_t record_class) {
+  if (outlet->direct && outlet->direct->MayTry()) return outlet->direct;
+  RingOutlet(outlet, record_class);
+  return nullptr;
 }
 
 // Under the mutex, so that a ring never reaches the doorbell of a detached outlet.
 void Lanes::RingLocked(uint8_t record_class) {
   Outlet* const outlet = serving_[record_class];
   if (outlet == nullptr) return;
-  if (record_class == kCritical) {
-    outlet->bell->RingUrgent();
-  } else {
-    outlet->bell->Ring();
-  }
+  RingOutlet(outlet, record_class);
+  if (record_class == kCritical && outlet->twin != nullptr) RingOutlet(outlet->twin, record_class);
 }
 
 void Lanes::Clear(Drop reason) {

@@ -6,6 +6,7 @@
 // the cloud responds, and they enforce the limits of the classes. Files:
 //   lanes.cc          adding batches, and removing them for good
 //   lanes_outlets.cc  the sessions' interface
+//   lanes_second.cc   a second session that sends copies of class 1
 //   lanes_limits.cc   limits of age, number and memory
 //   lanes_save.cc     selection of the batches to write
 //   lanes_stored.cc   results of writing, and batches read back
@@ -23,6 +24,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -78,6 +80,26 @@ class Lanes {
   // `rests`: the consumer takes nothing. When the bell rings, it prepares a session, which takes a
   // while and attaches an outlet of its own. See prompt_classes().
   Outlet* Attach(Doorbell* doorbell, ClassMask classes = kAllClasses, bool rests = false);
+
+  // Connects a second consumer of class 1, on another path to the cloud. Each of the two outlets
+  // takes each live batch of class 1 in the same order, and the first Release by either ends it.
+  // Returns null if no outlet serves class 1, or if it has a second one.
+  //
+  // Order: an outlet takes a batch only after all batches before it that are still in flight
+  // anywhere. So a session that sends in the order of Take either sent each older batch itself, or
+  // the cloud has it from the other session: first arrivals stay in order, however late copies are.
+  //
+  // A second outlet takes no backlog. It must be detached when its session ends: what only it had
+  // taken then returns to the lane, and the other outlet takes it.
+  Outlet* AttachSecond(Doorbell* doorbell);
+
+  // What a second outlet achieved, also earlier ones.
+  struct Copies {
+    uint64_t sent = 0;          // batches that the later of the two outlets took
+    uint64_t lead_first = 0;    // of these, batches that the first outlet released first
+    uint64_t second_first = 0;  // the same for the second outlet
+  };
+  Copies copies();
 
   // Disconnects the outlet. Its batches in flight return to the head of their lanes, in order.
   void Detach(Outlet* outlet);
@@ -237,6 +259,11 @@ class Lanes {
   void Settle(Leaving* leaving);
 
   void RestoreLocked(BatchPtr batch);
+  Batch* OwedLocked(Outlet* outlet, ClassMask of) const;
+  bool TakeOwedLocked(Outlet* outlet, ClassMask of, const std::function<bool(const Batch&)>& copy,
+                      bool* taken);
+  std::deque<BatchPtr> LeaveFlightLocked(Outlet* outlet);
+  std::shared_ptr<DirectSession> WakeLocked(Outlet* outlet, uint8_t record_class);
   bool ServesLocked(uint32_t stage) const {
     return !stages_ || stages_->contains(stage) != context_.leftovers;
   }
@@ -275,6 +302,7 @@ class Lanes {
   Outlets outlets_;
   std::array<Outlet*, kClasses + 1> serving_{};  // by class; null = none
   Turns turns_;
+  Copies copies_;
   LogBatches log_;
   std::array<uint64_t, kClasses + 1> stay_below_{};  // live batches with lower ids stay in memory
   std::map<uint32_t, std::string> nodes_;

@@ -30,6 +30,7 @@ Outlet* Lanes::Attach(Doorbell* doorbell, ClassMask classes, bool rests) {
 // Returns a batch from flight to the head of its lane.
 void Lanes::RestoreLocked(BatchPtr batch) {
   const uint8_t c = batch->record_class;
+  batch->takers = 0;
   if (batch->saved == Saved::kGivenUp && !batch->backlog) {
     batch->saved = Saved::kNo;
     log_.Insert(batch.get());
@@ -44,11 +45,12 @@ void Lanes::Detach(Outlet* outlet) {
   Leaving leaving;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    demand_.Withdraw(outlet->classes);
+    if (!outlet->is_second) demand_.Withdraw(outlet->classes);
+    std::deque<BatchPtr> in_flight = LeaveFlightLocked(outlet);
     // Ids ascend in the order of sealing, so the highest goes back first.
-    std::sort(outlet->in_flight.begin(), outlet->in_flight.end(),
+    std::sort(in_flight.begin(), in_flight.end(),
               [](const BatchPtr& a, const BatchPtr& b) { return a->id > b->id; });
-    for (BatchPtr& batch : outlet->in_flight) {
+    for (BatchPtr& batch : in_flight) {
       batch->redelivery = true;
       batch->pinned = true;
       if (batch->given_up) {
@@ -56,6 +58,7 @@ void Lanes::Detach(Outlet* outlet) {
       } else if (ServesLocked(batch->stage)) {
         RestoreLocked(std::move(batch));
       } else {
+        batch->takers = 0;
         MoveOutLocked(batch.get(), &leaving);
         strays.push_back(std::move(batch));
       }
@@ -63,7 +66,11 @@ void Lanes::Detach(Outlet* outlet) {
     for (Outlet*& serving : serving_) {
       if (serving == outlet) serving = nullptr;
     }
-    resting_.fetch_and(~outlet->classes, std::memory_order_relaxed);
+    if (!outlet->is_second) resting_.fetch_and(~outlet->classes, std::memory_order_relaxed);
+    if (outlet->twin != nullptr) {
+      outlet->twin->twin = nullptr;
+      outlet->twin->bell->Ring();
+    }
     std::erase_if(outlets_, [outlet](const auto& own) { return own.get() == outlet; });
     turns_.RingHeld(context_.clock());
   }
@@ -94,7 +101,7 @@ void Lanes::SetConnected(Outlet* outlet, bool connected, int64_t now_us) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (outlet->connected != connected) outlet->connected_us = now_us;
     outlet->connected = connected;
-    if (!connected) demand_.Withdraw(outlet->classes);
+    if (!outlet->is_up()) demand_.Withdraw(outlet->classes);
     TidyLocked(outlet->classes, now_us, &leaving);
     turns_.RingHeld(now_us);
     for (uint8_t c = kCritical; c <= kClasses; ++c) HurriedLocked(c, now_us);
@@ -111,7 +118,11 @@ uint8_t Lanes::Best(Outlet* outlet, int64_t now_us, ClassMask of) {
     const std::lock_guard<std::mutex> lock(mutex_);
     TidyLocked(outlet->classes, now_us, &leaving);
     turns_.RingHeld(now_us);
-    best = turns_.Pick(outlet, of, now_us);
+    if (OwedLocked(outlet, of) != nullptr) {
+      best = kCritical;
+    } else if (!outlet->is_orphan()) {
+      best = turns_.Pick(outlet, of, now_us);
+    }
   }
   Settle(&leaving);
   return best;
@@ -124,7 +135,7 @@ uint8_t Lanes::BestBacklog(Outlet* outlet, int64_t now_us) {
     const std::lock_guard<std::mutex> lock(mutex_);
     TidyLocked(outlet->classes, now_us, &leaving);
     turns_.RingHeld(now_us);
-    best = turns_.PickBacklog(outlet, now_us);
+    if (!outlet->is_second) best = turns_.PickBacklog(outlet, now_us);
   }
   Settle(&leaving);
   return best;
@@ -142,12 +153,17 @@ bool Lanes::Take(Outlet* outlet, int64_t now_us, const std::function<bool(const 
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     TidyLocked(outlet->classes, now_us, &leaving);
-    const uint8_t c =
-        backlog ? turns_.PickBacklog(outlet, now_us) : turns_.Pick(outlet, of, now_us);
+    uint8_t c = 0;
+    if (backlog) {
+      if (!outlet->is_second) c = turns_.PickBacklog(outlet, now_us);
+    } else if (!TakeOwedLocked(outlet, of, copy, &taken) && !outlet->is_orphan()) {
+      c = turns_.Pick(outlet, of, now_us);
+    }
     Lane& lane = backlog ? lanes_.backlog[c] : lanes_.ready[c];
-    taken = c != 0 && copy(*lane.front());
-    if (taken) {
-      const Batch& batch = *lane.front();
+    if (c != 0 && copy(*lane.front())) {
+      taken = true;
+      Batch& batch = *lane.front();
+      batch.takers = outlet->taker();
       turns_.Pay(outlet, batch, now_us);
       if (batch.redelivery) counters_.Add(Counter::kBatchesRedelivered);
       if (backlog) {
@@ -155,7 +171,7 @@ bool Lanes::Take(Outlet* outlet, int64_t now_us, const std::function<bool(const 
         lanes_.backlog_bytes[c] -= batch.bytes.size();
         leaving.read_on |= before >= kReadAheadBytes && lanes_.backlog_bytes[c] < kReadAheadBytes;
       }
-      outlet->in_flight.push_back(std::move(lane.front()));
+      outlet->holder().in_flight.push_back(std::move(lane.front()));
       lane.pop_front();
     }
     turns_.RingHeld(now_us);
@@ -166,8 +182,8 @@ bool Lanes::Take(Outlet* outlet, int64_t now_us, const std::function<bool(const 
 
 bool Lanes::Look(Outlet* outlet, uint64_t id, const std::function<void(const Batch&)>& show) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const BatchPtr& batch : outlet->in_flight) {
-    if (batch->id != id) continue;
+  for (const BatchPtr& batch : outlet->holder().in_flight) {
+    if (batch->id != id || !(batch->takers & outlet->taker())) continue;
     show(*batch);
     return true;
   }
@@ -179,11 +195,14 @@ bool Lanes::Release(Outlet* outlet, uint64_t id, int64_t now_us, const Refusal& 
   const bool delivered = refusal.records.empty();
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    Lane& in_flight = outlet->in_flight;
+    Lane& in_flight = outlet->holder().in_flight;
     // Acknowledgments arrive nearly in order, so the search is short.
     const auto it = std::find_if(in_flight.begin(), in_flight.end(),
                                  [id](const BatchPtr& b) { return b->id == id; });
-    if (it == in_flight.end()) return false;
+    if (it == in_flight.end() || !((*it)->takers & outlet->taker())) return false;
+    if ((*it)->takers != outlet->taker()) {
+      ++(outlet->is_second ? copies_.second_first : copies_.lead_first);
+    }
     batch = std::move(*it);
     in_flight.erase(it);
     log_.Leave(batch.get());
@@ -246,6 +265,8 @@ void Lanes::PushDeadLetter(BatchPtr batch, const Refusal& refusal) {
 
 int64_t Lanes::OldestUs(Outlet* outlet, int64_t now_us) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  // What a second outlet does not deliver, the other one does.
+  if (outlet->is_second) return -1;
   int64_t oldest = now_us + 1;
   for (const BatchPtr& batch : outlet->in_flight) {
     if (!batch->backlog) oldest = std::min(oldest, batch->sealed_us);
@@ -262,7 +283,10 @@ void Lanes::RaiseDemand(Outlet* outlet, int64_t now_us) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     // A batch may have arrived since the session checked.
-    if (!outlet->connected || turns_.Waiting(*outlet, now_us) != 0) return;
+    if (!outlet->connected || outlet->is_orphan() || turns_.Waiting(*outlet, now_us) != 0 ||
+        OwedLocked(outlet, kAllClasses) != nullptr) {
+      return;
+    }
     ClassMask empty = outlet->classes;
     for (uint8_t c = kCritical; c <= kClasses; ++c) {
       // A class that waits for its rate or the disk would not be sent sooner.
@@ -275,9 +299,12 @@ void Lanes::RaiseDemand(Outlet* outlet, int64_t now_us) {
 
 uint32_t Lanes::WaitingAt(Outlet* outlet, int64_t now_us) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!outlet->connected) return 0;
+  if (!outlet->connected || outlet->is_orphan()) return 0;
   uint32_t places = 0;
-  if (turns_.CanPick(*outlet, now_us)) places |= kLive;
+  if (turns_.CanPick(*outlet, now_us) || OwedLocked(outlet, kAllClasses) != nullptr) {
+    places |= kLive;
+  }
+  if (outlet->is_second) return places;
   if (turns_.PickBacklog(outlet, now_us) != 0) places |= kBacklog;
   if (!context_.save.log) return places;
   for (uint8_t c = kCritical; c <= kClasses; ++c) {

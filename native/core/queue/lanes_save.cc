@@ -33,7 +33,7 @@ bool Lanes::HurriedLocked(uint8_t record_class, int64_t now_us) {
   const int64_t too_old = now_us - save.patience_us;
   const Outlet* outlet = serving_[record_class];
   const Lane& lane = lanes_.ready[record_class];
-  const bool is_late = save.disk_first || outlet == nullptr || !outlet->connected ||
+  const bool is_late = save.disk_first || outlet == nullptr || !outlet->is_up() ||
                        context_.budget->crowded(record_class) || outlet->LiveSince() < too_old ||
                        (!lane.empty() && lane.front()->sealed_us < too_old);
   const bool must_write = save_all_ || (is_late && DiskCounts());

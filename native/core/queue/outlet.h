@@ -19,11 +19,20 @@ namespace seganet {
 // Lanes create an outlet (Attach), guard it with their mutex and delete it (Detach). Other code
 // uses only its pointer.
 struct Outlet {
-  Outlet(Doorbell* doorbell, ClassMask served, const SelectionOptions& options)
-      : bell(doorbell), classes(served), backlog(options) {}
+  Outlet(Doorbell* doorbell, ClassMask served, const SelectionOptions& options,
+         Outlet* leader = nullptr)
+      : bell(doorbell),
+        classes(served),
+        is_second(leader != nullptr),
+        twin(leader),
+        backlog(options) {}
 
   Doorbell* const bell;
   const ClassMask classes;
+  // Of Lanes::AttachSecond. Its batches in flight are in the list of its twin.
+  const bool is_second;
+  // The other outlet for class 1. Null = none; a second outlet then takes nothing.
+  Outlet* twin;
   std::shared_ptr<DirectSession> direct;  // null = the bell always rings
   bool connected = false;                 // the session is up
   int64_t connected_us = 0;               // when `connected` last changed
@@ -34,6 +43,14 @@ struct Outlet {
   // Selection among the backlog of this session alone, unlike live batches: the backlog has a share
   // of the session's window, and is sent only while no live batch is ready there.
   Selection backlog;
+
+  // Its bit in Batch::takers.
+  uint8_t taker() const { return is_second ? 2 : 1; }
+  bool is_orphan() const { return is_second && twin == nullptr; }
+  // True if its session is up, or that of its twin.
+  bool is_up() const { return connected || (twin != nullptr && twin->connected); }
+  // The outlet whose list has the batches of this one.
+  Outlet& holder() { return is_second && twin != nullptr ? *twin : *this; }
 
   // Returns when the first taken live batch that is still in flight was pushed to the lanes.
   int64_t LiveSince() const {
