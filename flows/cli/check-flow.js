@@ -8,6 +8,7 @@ const path = require('node:path');
 const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { page } = require('../../nodes/lib/base/texts/page');
 const { resolved } = require('../../nodes/lib/base/variable-reference');
+const alarms = require('../../nodes/lib/settings/alarm-options');
 const { missingClient } = require('../../nodes/lib/kafka/uplink/client');
 const { noProgram, program } = require('../../nodes/lib/overlay/locations');
 const { adminSocket } = require('../../nodes/lib/overlay/services-client');
@@ -18,6 +19,9 @@ const { wantedPorts } = require('./flow-ports');
 
 /** @typedef {import('./check').Finding} Finding */
 /** @typedef {import('./flow-ports').Wanted} Wanted */
+
+const TWICE =
+  'Alarms are sent over two paths, so receivers get them twice. An unbatch node drops the second copy; any other receiver must do so by the key.';
 
 /**
  * @param {string} home
@@ -43,6 +47,7 @@ async function checkFlow(home, env, state) {
     ...checkBluetooth(flow),
     ...checkKafka(flow),
     ...checkOverlay(flow, env),
+    ...checkAlarms(flow, env),
     ...checkServices(env),
     ...checkSubscribers(flow, env),
     ...(await checkPorts(flow, env, state))
@@ -145,6 +150,26 @@ function checkOverlay(flow, env) {
   if (!isStarted || exists) return [];
   const text = file ? `SEGANET_OVERLAY names ${file}, which does not exist. Correct it.` : noProgram();
   return [{ about: 'flow', result: 'problem', text }];
+}
+
+/** @param {any[]} flow @param {NodeJS.ProcessEnv} env @returns {Finding[]} */
+function checkAlarms(flow, env) {
+  const about = 'alarms';
+  return runningNodes(flow).flatMap((node) => {
+    if (node.type !== 'seganet-uplink-broker') return [];
+    const of = (/** @type {string} */ property) => resolved(node[property], env);
+    const redundantAlarms = /** @type {any} */ (of('redundantAlarms') || 'off');
+    if (redundantAlarms === 'off') return [];
+    try {
+      alarms.checkAlarms({ redundantAlarms, paths: of('paths'), sparkplugGroup: of('sparkplugGroup') });
+    } catch (error) {
+      return [{ about, result: 'problem', text: /** @type {Error} */ (error).message }];
+    }
+    const protocolVersion = of('protocolVersion') === '4' ? 4 : 5;
+    return [
+      { about, result: 'note', text: alarms.alarmWarning({ redundantAlarms, protocolVersion }) || TWICE }
+    ];
+  });
 }
 
 /** @param {NodeJS.ProcessEnv} env @returns {Finding[]} */

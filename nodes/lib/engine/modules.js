@@ -53,6 +53,7 @@ const { threadsOf } = require('./additions');
  * @property {number} [failovers] changes of the URL because of a failure
  * @property {number} [returns] to a URL of higher priority that works again
  * @property {SessionState[]} [sessions] one for each group of classes, the most urgent first
+ * @property {import('../uplink/second-session').AlarmsView} [alarms] if alarms are sent over two paths
  * @property {{ state: string, code: string, reason: string } & Record<string, unknown>} [commands] state of the session
  *   for commands, if commands are on
  * @property {NetworkView | null} [network] the interface that the sessions use

@@ -117,6 +117,7 @@ function withRatio(text, { compressedFrom = 0, compressedTo = 0, compressing }) 
 function ways(code, sessions) {
   if (code === 'NO_MPTCP') return ' · fell back to TCP';
   if (code === 'NO_MPTCP_HERE') return ' · TCP, no MPTCP here';
+  if (code === 'ALARMS_ONE_PATH') return ' · alarms over one path';
   const all = sessions.flatMap(({ paths = [] }) => paths);
   const count = new Set(all.map(({ name }) => name)).size;
   const used = new Set(all.filter(({ subflows }) => subflows > 0).map(({ name }) => name)).size;

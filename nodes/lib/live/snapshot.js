@@ -182,7 +182,7 @@ function workersOf({ workers, placement }) {
 /** @param {Uplink} uplink */
 function uplinkOf(uplink) {
   const { broker, name, state, code = '', reason = '', window, redelivered = 0, deadLetters = 0 } = uplink;
-  const { commands, network, sessions = [], urls = [] } = uplink;
+  const { alarms, commands, network, sessions = [], urls = [] } = uplink;
   return {
     broker,
     name,
@@ -193,11 +193,17 @@ function uplinkOf(uplink) {
     window: window ?? null,
     redelivered,
     deadLetters,
+    alarms: alarms ? alarmsOf(alarms) : null,
     commands: commands ? { state: commands.state, reason: commands.reason } : null,
     network: network ? { interface: network.interface, ok: network.ok, reason: network.reason } : null,
     urls,
     sessions: sessions.map(sessionOf)
   };
+}
+
+/** @param {NonNullable<Uplink['alarms']>} alarms */
+function alarmsOf({ state, code, reason, paths, sent, secondFirst }) {
+  return { state, code, reason, short: shortReason(code), path: paths[1], sent, first: secondFirst };
 }
 
 /** @param {import('../engine/modules').SessionState} session */

@@ -55,6 +55,7 @@ function addUplink(out, engine, uplink) {
     )
     .add(labels, uplink.savedBytes ?? 0);
   if (uplink.urls) addUrls(out, labels, uplink);
+  if (uplink.alarms) addAlarms(out, labels, uplink.alarms);
   addCompression(out, labels, uplink);
   for (const session of uplink.sessions ?? []) addSession(out, labels, session);
   const first = uplink.sessions?.[0]?.paths ?? [];
@@ -91,6 +92,32 @@ function addUrls(out, labels, { url = 1, urls = [], failovers, returns, moved })
   out
     .gauge('seganet_uplink_moved_info', 'Why the uplink left the previous URL.')
     .add({ ...labels, reason: moved.code }, 1);
+}
+
+/**
+ * Adds what the second session of alarms does.
+ * @param {Exposition} out
+ * @param {Labels} labels
+ * @param {NonNullable<Uplink['alarms']>} alarms
+ */
+function addAlarms(out, labels, { state, paths, sent, leadFirst, secondFirst }) {
+  out
+    .gauge('seganet_uplink_redundant_connected', '1 if alarms are sent over two paths now.')
+    .add(labels, state === 'connected');
+  const info = out.gauge('seganet_uplink_redundant_path_info', 'Paths of the two sessions of alarms.');
+  for (const [i, path] of paths.entries()) if (path) info.add({ ...labels, session: i + 1, path }, 1);
+  out
+    .counter(
+      'seganet_uplink_redundant_copies_total',
+      'Alarms that were sent a second time, over another path.'
+    )
+    .add(labels, sent);
+  const first = out.counter(
+    'seganet_uplink_redundant_first_total',
+    'Alarms sent over two paths, by the session whose acknowledgement came first.'
+  );
+  first.add({ ...labels, session: 1 }, leadFirst);
+  first.add({ ...labels, session: 2 }, secondFirst);
 }
 
 /**

@@ -6,6 +6,7 @@ const { fill } = require('../base/templates');
 const { variableIn } = require('../base/variable-reference');
 const { readSettings } = require('./migrations');
 const { schema } = require('./broker');
+const { alarmWarning, checkAlarms } = require('./alarm-options');
 const { brokerAddress, tlsOptions, tlsFiles } = require('./broker-options');
 const { parseGroups, parseSockets } = require('./group-options');
 const { parseCongestion } = require('./congestion');
@@ -33,12 +34,15 @@ function readBroker(RED, node, config, credentials) {
   parseSockets(options, parseGroups(options.groups).length);
   parseCongestion(options.congestion);
   parsePaths(options.paths);
+  checkAlarms(options);
   checkReconnect(options.reconnectMinMs, options.reconnectMaxMs);
   // Node-RED leaves a reference to a variable that is not set as it is.
   const unset = variableIn(String(config.url ?? '').trim());
   if (unset) throw notSet(unset);
   const dialer = overlay ? dialerOf(RED.nodes.getNode(overlay), rest.paths) : null;
   const { url, warning } = brokerAddress(values.url);
+  const isV4 = protocolVersion === '4';
+  const alarms = alarmWarning({ ...options, protocolVersion: isV4 ? 4 : 5 });
   const files = tlsFiles(configOf(RED, tlsId), (name) =>
     RED.util.evaluateNodeProperty(name, 'env', node, {})
   );
@@ -49,14 +53,14 @@ function readBroker(RED, node, config, credentials) {
       dialer,
       tls: tlsOptions(tlsId, tlsId ? RED.nodes.getNode(tlsId) : null, 'uplink broker', files),
       ...(files && { tlsFiles: files }),
-      protocolVersion: protocolVersion === '4' ? 4 : 5,
+      protocolVersion: isV4 ? 4 : 5,
       backlogShare: backlogShare / 100,
       reserve: reserve / 100,
       ...(username && { username }),
       ...(password && { password })
     },
     // The overlay encrypts to the node behind which the broker is.
-    warning: overlay ? '' : warning
+    warning: [overlay ? '' : warning, alarms].filter(Boolean).join(' ')
   };
 }
 

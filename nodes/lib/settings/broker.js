@@ -64,6 +64,13 @@ const rows = /** @type {const} */ ({
     variable: 'SEGANET_UPLINK_PATHS',
     help: 'Interfaces to reach the cloud over, such as `eth0,wwan0:backup:metered`; or `auto`.'
   },
+  redundantAlarms: {
+    type: 'choice',
+    values: ['off', 'all-paths', 'unmetered-paths'],
+    default: 'off',
+    variable: 'SEGANET_UPLINK_ALARMS',
+    help: '`all-paths`: each record of class 1 is sent over two paths at once; `unmetered-paths`: not over metered ones.'
+  },
   pathLossMs: { type: 'integer', min: 100, max: 3600000, default: 1000, unit: 'ms' },
   congestion: {
     type: 'text',

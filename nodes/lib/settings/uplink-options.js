@@ -1,5 +1,6 @@
 'use strict';
 
+const { checkAlarms, withAlarmSessions } = require('./alarm-options');
 const { rows } = require('./broker');
 const { brokerUrlsOf } = require('./broker-url');
 const { parseCongestion } = require('./congestion');
@@ -71,6 +72,8 @@ const { badCharacter } = require('../base/topic-template');
  * @property {string} [congestion] congestion control of all sockets, such as cubic; '' (default) = the system's
  * @property {string} [paths] interfaces or addresses to use, such as 'eth0,wwan0:backup:metered', or 'auto': MPTCP if
  *   both ends support it, else the next path if one is dead. '' (default) = the system's routes
+ * @property {'off' | 'all-paths' | 'unmetered-paths'} [redundantAlarms] class 1 has two sessions, on two paths, and each
+ *   of its records is sent on both; default off. The first two groups are then these sessions
  * @property {number} [pathLossMs] a path is dead if the peer confirms nothing for this time, default 1000
  * @property {string} [pathsDir] folder with the state of `seganet-paths watch`, default: its own default
  * @property {Dialer | null} [dialer] knows the local port that leads to the broker; null (default) = no such port
@@ -202,6 +205,21 @@ function checkOptions(options, defaultNative) {
   checkReconnect(reconnectMinMs, reconnectMaxMs);
   const addresses = brokerUrlsOf(options.url, "The broker's address");
   const [first] = addresses;
+  const redundantAlarms = /** @type {import('./alarm-options').RedundantAlarms} */ (
+    oneOf(
+      'redundantAlarms',
+      options.redundantAlarms,
+      rows.redundantAlarms.default,
+      rows.redundantAlarms.values
+    )
+  );
+  checkAlarms({ ...options, redundantAlarms });
+  const sessions = {
+    groups,
+    clientIds: clientIdsOf(clientId, groups.length),
+    edgeNodes: edgeNodesOf(options.sparkplugGroup, options.sparkplugNode || clientId, groups.length),
+    sockets: parseSockets(options, groups.length)
+  };
   return {
     ...first,
     addresses,
@@ -212,10 +230,8 @@ function checkOptions(options, defaultNative) {
     minTls: oneOf('minTls', options.minTls, rows.minTls.default, rows.minTls.values),
     gateway,
     clientId,
-    groups,
-    clientIds: clientIdsOf(clientId, groups.length),
-    edgeNodes: edgeNodesOf(options.sparkplugGroup, options.sparkplugNode || clientId, groups.length),
-    sockets: parseSockets(options, groups.length),
+    ...(redundantAlarms === 'off' ? sessions : withAlarmSessions(sessions, clientId)),
+    redundantAlarms,
     reserve: share('reserve', options.reserve, rows.reserve.default / 100),
     username: options.username || undefined,
     password: options.password || undefined,

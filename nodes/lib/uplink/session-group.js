@@ -26,7 +26,8 @@ const { InFlightWindow } = require('./sending/in-flight-window');
  * @property {() => void} wake requests a turn() of all groups
  * @property {() => number} now ms, monotonic
  * @property {(code: string, reason: string) => void} problem
- * @property {import('./paths/session-paths').Paths | null} [paths] of the uplink
+ * @property {import('./paths/session-paths').Paths | null} [paths] of the group
+ * @property {import('./second-session').SecondSession | null} [second] the group sends copies
  * @property {import('./urls/uplink-urls').UplinkUrls | null} [urls] of the uplink, if it has several
  * @property {() => void} onStatus the status of this group has changed
  * @property {() => boolean} [mayPublishAside] something may be published beside the records
@@ -48,6 +49,8 @@ class Group {
   constructor(index, parts) {
     const { options, native, now } = parts;
     this.index = index;
+    /** Of the sessions that are shown. */
+    this.number = options.redundantAlarms !== 'off' && index > 1 ? index : index + 1;
     this.native = native;
     this.classes = options.groups[index];
     this.clientId = options.clientIds[index];
@@ -57,6 +60,9 @@ class Group {
     this.wake = parts.wake;
     this.onClient = parts.onClient;
     this.mayPublishAside = parts.mayPublishAside;
+    this.paths = parts.paths;
+    this.second = parts.second ?? null;
+    if (this.second) this.second.group = this;
     /** The next turn pumps. */
     this.isPumpWanted = false;
     const socket = options.sockets[index];
@@ -76,7 +82,8 @@ class Group {
       retryMs: options.retryMs,
       order: index,
       subscribes: parts.onPublish !== undefined || options.edgeNodes[index] !== undefined,
-      turnMs: index === 0 ? undefined : LESS_URGENT_TURN_MS
+      turnMs: this.classes[0] === MOST_URGENT ? undefined : LESS_URGENT_TURN_MS,
+      onRefused: this.second ? (code) => this.second?.refused(code) : undefined
     });
     this.status = new Status(this.feeder, parts.onStatus);
     /** @type {CheckedOptions['edgeNodes'][number] | undefined} */
@@ -100,6 +107,7 @@ class Group {
         onDisconnected: (byBroker, code) => {
           this.feeder.disconnected(byBroker, code);
           this.aside.disconnected();
+          this.second?.follow();
           parts.onDisconnected?.();
           // The warning about a refused record names that record.
           return !this.feeder.sender.isCalm;
@@ -120,7 +128,7 @@ class Group {
     const { session, feeder } = this;
     /** The URL of the last connection, -1 = there was none. */
     this.lastUrl = -1;
-    parts.urls?.add({ session, feeder, choice: session.choice, leads: true });
+    parts.urls?.add({ session, feeder, choice: session.choice, leads: !this.second });
     this.aside = new Aside((bytes, done) => session.write(bytes, done), now);
     const { paths, problem } = parts;
     this.stalls = new StallWatch({
@@ -184,8 +192,25 @@ class Group {
       this.mayPublishAside?.() === true
     );
     this.edgeNode?.connected(session.client, link.maximumPacketSize);
+    this.second?.follow();
     feeder.connected(granted, (bytes, done) => session.write(bytes, done));
     if (session.client) this.onClient?.(session.client);
+  }
+
+  /** @param {Map<number, import('./sending/uplink-stage').Stage>} stages */
+  setStages(stages) {
+    this.feeder.setStages(stages);
+    this.second?.follow();
+  }
+
+  /**
+   * Attaches the group to an engine as soon as it may send. Throws the engine's errors. REQUIRES: detached.
+   * @param {number} token
+   * @param {number} uplink
+   */
+  attach(token, uplink) {
+    if (this.second) this.second.attach(token, uplink);
+    else this.attachTo(token, uplink);
   }
 
   /**
@@ -193,11 +218,18 @@ class Group {
    * @param {number} token
    * @param {number} uplink
    */
-  attach(token, uplink) {
+  attachTo(token, uplink) {
     const doorbell = () => this.feeder.doorbell();
     const classes = /** @type {import('../../../native').RecordClass[]} */ (this.classes);
     this.feeder.attach(
-      new this.native.UplinkSource(token, uplink, doorbell, this.isOnly ? undefined : classes)
+      new this.native.UplinkSource(
+        token,
+        uplink,
+        doorbell,
+        this.isOnly ? undefined : classes,
+        false,
+        this.second !== null
+      )
     );
     this.status.reportToSource();
   }
@@ -239,6 +271,7 @@ class Group {
     this.status.check();
     this.keeper?.check();
     if (this.isSaving && this.keeper && this.keeper.isMetered !== this.cost.isMetered) this.#reportCost();
+    this.second?.check();
     const { liveness } = this.feeder.sender;
     const timeoutMs = this.ackTimeoutMs * liveness.patience;
     const silentMs = liveness.deadMs(this.ackTimeoutMs) || this.aside.deadMs(timeoutMs, liveness.progressAt);
@@ -253,7 +286,8 @@ class Group {
 
   /** True if everything that was taken is acknowledged, or has gone back to the engine. */
   get isDone() {
-    return this.feeder.taken.size === 0 && !this.feeder.express.isActive;
+    // The first session sends what the second one has, too.
+    return this.second !== null || (this.feeder.taken.size === 0 && !this.feeder.express.isActive);
   }
 
   /** Returns what the group took to the engine, and sends DISCONNECT. @returns {Promise<void>} */
@@ -268,7 +302,7 @@ class Group {
   view() {
     const shown = this.status.view();
     return {
-      group: this.index + 1,
+      group: this.number,
       classes: this.classes,
       clientId: this.clientId,
       ...(this.session.choice.hasSeveral && { url: placeName(this.session.options) }),
@@ -280,13 +314,13 @@ class Group {
       ...shown,
       stalls: this.stalls.count,
       isStallRepeating: this.stalls.isRepeating,
-      ...this.#socket(),
+      ...this.socketView(),
       ...this.keeper?.view(shown)
     };
   }
 
   /** Returns the socket's settings as the system reports them; -1 and '' = unknown. */
-  #socket() {
+  socketView() {
     const unknown = { priority: -1, dscp: -1, localAddress: '' };
     const fd = this.status.state === 'connected' ? this.session.fd : null;
     if (fd === null) return unknown;

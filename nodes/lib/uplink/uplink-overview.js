@@ -37,30 +37,40 @@ const ONE_SESSION =
 
 /**
  * @param {View[]} views of all sessions, the most urgent first
- * @param {{ mayBeOne?: boolean }} [options] mayBeOne: the user may choose a single session
+ * @param {object} [options]
+ * @param {boolean} [options.mayBeOne] the user may choose a single session
+ * @param {import('./second-session').AlarmsView} [options.alarms] of the session that sends copies of class 1
  */
-function overview(views, { mayBeOne = true } = {}) {
+function overview(views, { mayBeOne = true, alarms } = {}) {
   const worst = views.reduce((a, b) => (ORDER.indexOf(b.state) < ORDER.indexOf(a.state) ? b : a));
   /** @param {'oldestMs' | 'quotaWait'} name */
   const most = (name) => Math.max(...views.map((view) => view[name]));
   const sums = Object.fromEntries(
     SUMS.map((name) => [name, views.reduce((sum, view) => sum + view[name], 0)])
   );
+  // A temporary refusal by the broker is not a state of its own.
+  const shown = worst.code === '' ? (views.find(({ code }) => code !== '') ?? worst) : worst;
+  if (alarms) sums.bytesAcked += alarms.bytesAcked;
+  const isQuiet = worst.state === 'connected' && (shown.code === '' || shown.isNote);
   return {
     state: worst.state,
-    // A temporary refusal by the broker is not a state of its own.
-    ...reasonOf(
-      worst.code === '' ? (views.find(({ code }) => code !== '') ?? worst) : worst,
-      views,
-      mayBeOne
-    ),
+    ...(isQuiet && alarms && alarms.state !== 'connected'
+      ? { code: 'ALARMS_ONE_PATH', reason: onePath(alarms) }
+      : reasonOf(shown, views, mayBeOne)),
     rttMs: views[0].rttMs,
     oldestMs: most('oldestMs'),
     quotaWait: most('quotaWait'),
     isStallRepeating: views.some(({ isStallRepeating }) => isStallRepeating),
     .../** @type {Record<typeof SUMS[number], number>} */ (sums),
-    sessions: views.map((view) => sessionOf(view, views))
+    sessions: views.map((view) => sessionOf(view, views)),
+    ...(alarms && { alarms })
   };
+}
+
+/** @param {import('./second-session').AlarmsView} alarms */
+function onePath({ reason }) {
+  const one = 'Alarms are sent over one path';
+  return reason.startsWith(one) ? reason : `${one}: ${reason || 'the second session is connecting.'}`;
 }
 
 /** @param {View} view @param {View[]} views @param {boolean} mayBeOne */

@@ -84,6 +84,8 @@ const GRACE_MS = 1000;
  *   actingRole, interface, address, state, why, since, quality, advice, adviceWhy (of the watch; quality null = it
  *   reports none), and subflows, rttMs, retransmits, bytesSent, bytesAcked of this session. Empty while the thread
  *   does not run.
+ * - alarms: of the session that sends copies of class 1, if there is one: state, code, reason, clientId, paths (of the
+ *   first and this session, '' = none), express, bytesAcked, sent, leadFirst, secondFirst (see UplinkSource.copies())
  * - commands: of the command session, if enabled: state, code, reason, clientId, received, acknowledged, open (handed
  *   over and not answered), redelivered, retained and ignored (acknowledged, but not handed over), reports,
  *   reportsWaiting, reportsDropped; of the present thread

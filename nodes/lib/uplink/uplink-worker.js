@@ -18,7 +18,9 @@ const { ProblemCounts } = require('./problem-counts');
 const { Turns } = require('./turns');
 const { overview } = require('./uplink-overview');
 const { PathHints } = require('./paths/path-hints');
+const { AlarmPaths } = require('./paths/alarm-paths');
 const { Paths } = require('./paths/session-paths');
+const { SecondSession } = require('./second-session');
 const { hintSocket } = require('../network/paths/paths-state');
 const { readStatus } = require('../network/paths/paths-status-file');
 const { probeConnection } = require('./session/connection-test');
@@ -73,14 +75,15 @@ const urls =
         onChange: report
       })
     : null;
-/** Groups are served in this order, the most urgent first. */
-const groups = options.groups.map(
-  (_, i) =>
+/** Groups are served in this order, the most urgent first. @type {Group[]} */
+const groups = [];
+for (const i of options.groups.keys()) {
+  groups.push(
     new Group(i, {
       options,
       native,
       pacer,
-      paths,
+      ...pathsOf(i),
       urls,
       wake: () => turns.wake(),
       now,
@@ -89,7 +92,10 @@ const groups = options.groups.map(
       mayPublishAside: () => compression.isUsed,
       onDisconnected: () => compression.disconnected()
     })
-);
+  );
+}
+/** All but the one that sends copies. */
+const senders = groups.filter(({ second }) => !second);
 const compression = new Compression({
   sessions: groups.map((group) => ({
     writer: group.feeder.sender.writer,
@@ -116,6 +122,16 @@ const commands = options.commands
     })
   : null;
 
+/** @param {number} i of a group @returns {Pick<import('./session-group').GroupParts, 'paths' | 'second'>} */
+function pathsOf(i) {
+  const { redundantAlarms } = options;
+  if (!paths || redundantAlarms === 'off' || i > 1) return { paths };
+  if (i === 0) return { paths: new AlarmPaths(paths) };
+  const usesMetered = redundantAlarms === 'all-paths';
+  const second = new SecondSession(groups[0], paths, { usesMetered, problem });
+  return { paths: second.paths, second };
+}
+
 /** @param {string} code @param {string} reason */
 function problem(code, reason) {
   problems.add(code, reason);
@@ -123,10 +139,13 @@ function problem(code, reason) {
 }
 
 function report() {
-  const views = groups.map((group) => group.view());
+  const alarms = groups.find(({ second }) => second)?.second?.view();
   port.postMessage({
     type: 'state',
-    ...overview(views),
+    ...overview(
+      senders.map((group) => group.view()),
+      { alarms }
+    ),
     ...compression.view(),
     savedBytes: groups.reduce((sum, { cost }) => sum + cost.savedBytes, 0),
     ...urls?.view(),
@@ -158,7 +177,7 @@ function load() {
 }
 
 function finishWaits() {
-  if (drains.length > 0 && groups.every(({ feeder }) => isIdle(feeder))) {
+  if (drains.length > 0 && senders.every(({ feeder }) => isIdle(feeder))) {
     for (const id of drains.splice(0)) port.postMessage({ type: 'drained', id });
   }
   const isDone = () => groups.every((group) => group.isDone) && (commands?.isDone ?? true);
@@ -239,7 +258,7 @@ function setStages(table) {
       compileStage(stage, options.gateway, native.PublishWriter.compressions?.())
     ])
   );
-  for (const { feeder } of groups) feeder.setStages(stages);
+  for (const group of groups) group.setStages(stages);
   compression.setStages(stages);
 }
 

@@ -386,6 +386,7 @@ describe('validators return reasons', () => {
         'backlogShare',
         'ackTimeoutMs',
         'userTimeoutMs',
+        'redundantAlarms',
         'sparkplugGroup',
         'sparkplugNode'
       ],

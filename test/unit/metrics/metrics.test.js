@@ -122,6 +122,16 @@ test('has where an uplink with several URLs is, and only of such one', () => {
   expect(read(engine()).has('seganet_uplink_url')).toBe(false);
 });
 
+test('has what the second session of alarms does, and only with one', () => {
+  const alarms = { state: 'connected', paths: ['eth0', 'wwan0'], sent: 7, leadFirst: 4, secondFirst: 3 };
+  const families = read(engine({ stats: stats({ uplinks: [uplink({ alarms })] }) }));
+  const of = (name, labels) => valueOf(families, `seganet_uplink_redundant_${name}`, labels);
+  expect([of('connected'), of('copies_total')]).toEqual([1, 7]);
+  expect([of('first_total', { session: '1' }), of('first_total', { session: '2' })]).toEqual([4, 3]);
+  expect(of('path_info', { session: '2', path: 'wwan0' })).toBe(1);
+  expect(read(engine()).has('seganet_uplink_redundant_connected')).toBe(false);
+});
+
 test('gives times in seconds, and a summary its quantiles and count', () => {
   const families = read(engine());
   const name = 'seganet_delivery_latency_seconds';
@@ -214,7 +224,8 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
     dictionaries: 2,
     compressing: ['busy', 'metered']
   };
-  const uplinks = [uplink({ energy, producers: [producer], ...compression, ...listed })];
+  const alarms = { state: 'connected', paths: ['eth0', 'wwan0'], sent: 7, leadFirst: 4, secondFirst: 3 };
+  const uplinks = [uplink({ energy, alarms, producers: [producer], ...compression, ...listed })];
   const rows = [{ wakes: 1, failures: 0, sessions: 1, rescues: 0, wokenMs: 1500 }];
   const one = {
     name: 'acme',

@@ -96,3 +96,36 @@ test('sums counters, and takes the oldest age and the round trip of the most urg
   expect(whole).toMatchObject({ published: 2, acknowledged: 2, inflight: 5, oldestMs: 900, rttMs: 10 });
   expect(whole.sessions).toMatchObject([{ inflight: 2, rttMs: 10 }, { inflight: 3, rttMs: 20 }]); // prettier-ignore
 });
+
+test('says that alarms use one path while all sessions are connected, and counts the bytes of copies', () => {
+  const session = {
+    group: 1,
+    classes: [1],
+    clientId: 'g-a1',
+    everConnected: true,
+    state: 'connected',
+    code: '',
+    reason: '',
+    rttMs: 1,
+    oldestMs: -1,
+    quotaWait: 0,
+    published: 1,
+    acknowledged: 1,
+    ...zeros
+  };
+  /** @param {object} alarms @param {object} [more] */
+  const shown = (alarms, more) =>
+    overview(/** @type {any} */ ([{ ...session, ...more }]), {
+      alarms: /** @type {any} */ ({ code: '', reason: '', bytesAcked: 500, ...alarms })
+    });
+  expect(shown({ state: 'connected' })).toMatchObject({ code: '', bytesAcked: 1500 });
+  expect(shown({ state: 'connecting' })).toMatchObject({
+    state: 'connected',
+    code: 'ALARMS_ONE_PATH',
+    reason: 'Alarms are sent over one path: the second session is connecting.'
+  });
+  expect(shown({ state: 'refused', reason: 'Not authorized.' }).reason).toBe(
+    'Alarms are sent over one path: Not authorized.'
+  );
+  expect(shown({ state: 'refused', reason: 'No.' }, { state: 'disconnected', code: 'X' }).code).toBe('X');
+});

@@ -106,6 +106,20 @@ function uplinks(t) {
     session.rttMs > 0 ? duration(session.rttMs) : '–',
     reasonText(t, session)
   ];
+  /** The session that sends copies of class 1. */
+  const copies = (alarms) => ({
+    ...alarms,
+    classes: [t('uplinks.copies')],
+    ...(alarms.state === 'connected' && {
+      code: '',
+      short: '',
+      reason: t('uplinks.copied', {
+        path: alarms.path,
+        sent: count(alarms.sent),
+        first: count(alarms.first)
+      })
+    })
+  });
   return {
     element: h('div', {}, sessions.element, drain, urlsTitle, urls.element, pathsTitle, paths.element),
     update({ uplinks: all, drain: { records, trend, seconds } }) {
@@ -115,7 +129,8 @@ function uplinks(t) {
           const forCommands = uplink.commands
             ? [{ ...uplink.commands, classes: [t('uplinks.commands')], code: '', short: '' }]
             : [];
-          return [...own, ...forCommands].map((session) => sessionRow(uplink, session));
+          const forAlarms = uplink.alarms ? [copies(uplink.alarms)] : [];
+          return [...own, ...forAlarms, ...forCommands].map((session) => sessionRow(uplink, session));
         })
       );
       const places = all.flatMap(({ name, urls: own = [] }) => own.map((place) => ({ name, ...place })));
@@ -128,8 +143,8 @@ function uplinks(t) {
           visible(reason)
         ])
       );
-      // All sessions of an uplink use the same paths.
-      const rows = all.flatMap(({ sessions: [first] }) => first?.paths ?? []);
+      // The sessions of an uplink use the same paths, but those of alarms only one of them each.
+      const rows = all.flatMap(({ alarms, sessions: own }) => own.at(alarms ? -1 : 0)?.paths ?? []);
       pathsTitle.hidden = paths.element.hidden = rows.length === 0;
       paths.update(
         rows.map((path) => [

@@ -41,7 +41,7 @@ function* tries(addresses, paths, leftMs) {
       const localAddress = way.addresses.find((own) => net.isIPv4(own) === net.isIPv4(address));
       // An interface without an address of this family has no path there.
       return localAddress
-        ? [{ address, way, options: { device: way.device, localAddress, mptcp: true } }]
+        ? [{ address, way, options: { device: way.device, localAddress, mptcp: paths.usesMptcp } }]
         : [];
     })
   );
@@ -58,7 +58,7 @@ function* tries(addresses, paths, leftMs) {
     if (leftMs() > 1) yield { ...each, patienceMs: Math.ceil(leftMs() / (slow.length - i)) };
   }
   // Automatic paths must not block a broker that is reachable otherwise, such as one in the same network.
-  if (paths.isAuto && leftMs() > 1) yield* plain(addresses, leftMs, { mptcp: true });
+  if (paths.isAuto && leftMs() > 1) yield* plain(addresses, leftMs, { mptcp: paths.usesMptcp });
 }
 
 /**

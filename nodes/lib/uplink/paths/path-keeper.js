@@ -71,7 +71,7 @@ class PathKeeper {
   view({ state, code }) {
     const { session, paths } = this.parts;
     const info = session.connected ? this.#info() : null;
-    const note = info && whyOne(info, session.noMptcp);
+    const note = info && paths.usesMptcp && whyOne(info, session.noMptcp);
     return {
       transport: info?.transport ?? '',
       paths: pathsView(paths, info),
@@ -88,7 +88,8 @@ class PathKeeper {
 
   /** @param {MptcpInfo} info */
   #connected(info) {
-    const { session, problem } = this.parts;
+    const { session, paths, problem } = this.parts;
+    if (!paths.usesMptcp) return;
     const why = this.secondTry.check(info, session.handshakeMs);
     if (why) {
       problem(why.code, why.reason);

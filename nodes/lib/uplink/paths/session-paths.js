@@ -50,6 +50,8 @@ class Paths {
     const { interfaces = os.networkInterfaces, defaults = defaultRoutes } = parts;
     this.wanted = wanted;
     this.isAuto = wanted.length === 0;
+    /** Connections use MPTCP if possible. */
+    this.usesMptcp = true;
     this.now = now;
     this.sources = { read, interfaces, defaults };
     this.hints = parts.hints;
@@ -85,6 +87,11 @@ class Paths {
     return this.all()
       .filter(exists)
       .sort((a, b) => rank(a) - rank(b));
+  }
+
+  /** Returns why no connection can be made; null = none is known. @returns {import('../session/reason-codes').Reason | null} */
+  missing() {
+    return null;
   }
 
   /** True if nothing indicates that the path is dead, or the cause was not the path. @param {Way} way */

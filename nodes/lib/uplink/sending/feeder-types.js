@@ -28,6 +28,8 @@
  * @property {number} [order] of the group, 0 (default) = the most urgent
  * @property {number} [turnMs] time after which a pump returns to the event loop, default 4
  * @property {boolean} [subscribes] the session also receives messages
+ * @property {(code: number) => void} [onRefused] of a session that sends copies: the broker refused one. The session must
+ *   end, and what it took is left to the other session
  */
 
 /**
@@ -37,6 +39,7 @@
  * @property {(bytes: number) => void} roomier a packet of this many bytes left the window
  * @property {() => void} go packets that were held back may be sent
  * @property {(id: number) => import('./uplink-stage').Stage | undefined} stageOf
+ * @property {(code: number) => void} [refused] see onRefused
  */
 
 module.exports = {};

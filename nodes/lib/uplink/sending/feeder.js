@@ -47,7 +47,8 @@ class Feeder {
         if (this.order.isBlocked) this.schedule();
       },
       go: () => this.schedule(),
-      stageOf: (id) => this.order.stages.get(id)
+      stageOf: (id) => this.order.stages.get(id),
+      refused: options.onRefused
     });
     this.order = new SendOrder(options, { sender: this.sender, demand: this.demand });
     this.taken = this.order.taken;
@@ -122,6 +123,7 @@ class Feeder {
   /** @param {Link} link @param {import('./output').Write} write */
   connected(link, write) {
     this.isPaused = false;
+    this.order.forgetReleased();
     this.sender.connected(link, write);
     this.rate.connected();
     this.express.connected(link.wire ?? null, (why) => this.leave(why));

@@ -26,7 +26,7 @@ class SendOrder {
    * @param {import('./demand').Demand} parts.demand
    */
   constructor(
-    { window, output, pacer, schedule, delay, now, problem, turnMs = TURN_MS },
+    { window, output, pacer, schedule, delay, now, problem, turnMs = TURN_MS, onRefused },
     { sender, demand }
   ) {
     this.window = window;
@@ -39,7 +39,7 @@ class SendOrder {
     this.turnMs = turnMs;
     this.sender = sender;
     this.demand = demand;
-    this.taken = new TakenBatches(now);
+    this.taken = new TakenBatches(now, Boolean(onRefused));
     this.queues = new SendQueues();
 
     /** @type {UplinkSource | null} */
@@ -75,6 +75,20 @@ class SendOrder {
   clear() {
     this.queues.clear();
     this.lone = null;
+  }
+
+  /**
+   * Forgets batches that another session has delivered while this one was not connected. Those of which the broker
+   * refused something stay.
+   */
+  forgetReleased() {
+    const { source, taken } = this;
+    if (!source?.isTaken) return;
+    for (const batch of [...taken]) {
+      if (batch.pending < batch.open || source.isTaken(batch.id)) continue;
+      this.queues.remove(batch);
+      this.release(batch);
+    }
   }
 
   /**

@@ -35,6 +35,14 @@ class SendQueues {
     batch.queued = true;
   }
 
+  /** @param {TakenBatch} batch */
+  remove(batch) {
+    if (!batch.queued) return;
+    const queue = (batch.isBacklog ? this.backlog : this.live)[batch.class];
+    queue.splice(queue.indexOf(batch), 1);
+    batch.queued = false;
+  }
+
   clear() {
     for (const queue of [...this.live, ...this.backlog]) {
       for (const batch of queue) batch.queued = false;

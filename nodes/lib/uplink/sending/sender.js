@@ -216,6 +216,7 @@ class Sender {
     window.close(id);
     this.handlers.roomier(size);
     if (!batch) return;
+    if (reasonCode >= 0x80 && this.handlers.refused) return this.handlers.refused(reasonCode);
     if (reasonCode >= 0x80) this.resends.refused(batch, index, reasonCode);
     else {
       this.acknowledged++;

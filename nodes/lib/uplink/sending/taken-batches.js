@@ -12,9 +12,13 @@ const TRY_AGAIN = 'again';
 
 /** The batches taken from the engine and not released yet, in the order in which they were taken. */
 class TakenBatches {
-  /** @param {() => number} now ms, monotonic */
-  constructor(now) {
+  /**
+   * @param {() => number} now ms, monotonic
+   * @param {boolean} [isCopy] another session decides what the cloud will never accept
+   */
+  constructor(now, isCopy = false) {
     this.now = now;
+    this.isCopy = isCopy;
     /** @type {Set<TakenBatch>} */
     this.batches = new Set();
     /** Number of batches that are not backlog. */
@@ -93,8 +97,9 @@ class TakenBatches {
   release(source, batch) {
     this.batches.delete(batch);
     if (!batch.isBacklog) this.live--;
-    if (batch.dead) source.release(batch.id, batch.dead, batch.deadCode, batch.deadReason);
-    else source.release(batch.id);
+    if (batch.dead) {
+      if (!this.isCopy) source.release(batch.id, batch.dead, batch.deadCode, batch.deadReason);
+    } else source.release(batch.id);
     batch.shrink();
     if (this.spare.length < SPARE_SLOTS) this.spare.push(batch);
   }

@@ -61,6 +61,8 @@ const MAX_RECEIVE_MAXIMUM = 65535;
 const STABLE_MS = 10000;
 /** A dead link must not delay the end. */
 const CLOSE_MS = 500;
+/** Time until a session without a path looks for one again. */
+const PATHLESS_MS = 1000;
 /** Errors that look like the broker's end of a connection on which data was in flight. */
 const RESETS = ['ECONNRESET', 'EPIPE'];
 /** Session taken over. */
@@ -238,6 +240,13 @@ class Session {
     const { choice, handlers } = this;
     if (choice.hasSeveral) this.options = { ...this.options, ...choice.address };
     const { options } = this;
+    const missing = options.ways?.missing();
+    if (missing) {
+      if (this.why?.code !== missing.code) handlers.onState('disconnected', missing);
+      this.why = missing;
+      this.timer = setTimeout(() => this.#attempt(), PATHLESS_MS);
+      return;
+    }
     handlers.onState(this.everConnected ? 'reconnecting' : 'connecting', this.why);
     this.why = null;
     let security;
