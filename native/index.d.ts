@@ -870,6 +870,12 @@ export declare class Engine {
    */
   dismissDevice(device: string, server?: string): boolean;
   /**
+   * Ends the connection of a device that has connected to another gateway, whose latest records still count; an MQTT 5
+   * device gets the reason 0x8E.
+   * @param device 1 to 256 bytes @returns false if it has no connection
+   */
+  takeOverDevice(device: string): boolean;
+  /**
    * Returns the oldest events of the request desk of a listener. At most 1,024 requests of the engine have no answer;
    * further ones get 5.03 with Max-Age 1. Of the notifications of an observation, only the latest waits.
    * @param limit 1..10000; if this many are returned, there may be more, for which the doorbell does not ring again

@@ -90,6 +90,13 @@ Napi::Value EngineWrap::DismissDevice(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(env, handle_->engine.DismissDevice(device, server));
 }
 
+Napi::Value EngineWrap::TakeOverDevice(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  std::string device;
+  if (!ReadDevice(env, info[0], &device)) return env.Undefined();
+  return Napi::Boolean::New(env, handle_->engine.TakeOverDevice(device));
+}
+
 Napi::Value OpenDeviceStream(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   uint32_t token = 0;

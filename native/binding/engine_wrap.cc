@@ -190,6 +190,7 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::TakeLogins>("takeLogins"),
                       InstanceMethod<&EngineWrap::AnswerLogin>("answerLogin"),
                       InstanceMethod<&EngineWrap::DismissDevice>("dismissDevice"),
+                      InstanceMethod<&EngineWrap::TakeOverDevice>("takeOverDevice"),
                       InstanceMethod<&EngineWrap::TakeDesk>("takeDesk"),
                       InstanceMethod<&EngineWrap::AnswerRequest>("answerRequest"),
                       InstanceMethod<&EngineWrap::IdentifyConnection>("identifyConnection"),

@@ -28,6 +28,7 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   Napi::Value TakeLogins(const Napi::CallbackInfo& info);
   Napi::Value AnswerLogin(const Napi::CallbackInfo& info);
   Napi::Value DismissDevice(const Napi::CallbackInfo& info);
+  Napi::Value TakeOverDevice(const Napi::CallbackInfo& info);
   // engine_desk.cc
   Napi::Value TakeDesk(const Napi::CallbackInfo& info);
   Napi::Value AnswerRequest(const Napi::CallbackInfo& info);

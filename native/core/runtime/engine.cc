@@ -226,6 +226,12 @@ bool Engine::DismissDevice(std::string_view device, const std::optional<std::str
   return workers_[WorkerOf(device)]->DismissDevice(device, server);
 }
 
+bool Engine::TakeOverDevice(std::string_view device) {
+  if (closed_) return false;
+  const SlotExchange::Hold hold(&exchange_);
+  return workers_[WorkerOf(device)]->TakeOverDevice(device);
+}
+
 std::vector<AgentInfo> Engine::Agents(const std::string& after, size_t limit) {
   const SlotExchange::Hold hold(&exchange_);
   std::vector<std::vector<AgentInfo>> lists;

@@ -111,6 +111,9 @@ class Engine : private ReceiptSink {
   // (AgentSession::Redirect). Returns false if it has none.
   bool DismissDevice(std::string_view device,
                      const std::optional<std::string>& server = std::nullopt);
+  // Ends the connection of a device that has connected to another gateway, as a new connection to
+  // this engine would. Returns false if it has none.
+  bool TakeOverDevice(std::string_view device);
 
   // The request desk, for connections of a listener with ListenSpec::desk. A connection has a
   // number; the calls with an unknown one have no effect, and return false.

@@ -352,6 +352,18 @@ bool Worker::DismissDevice(std::string_view id, const std::optional<std::string>
   return has_connection;
 }
 
+bool Worker::TakeOverDevice(std::string_view id) {
+  bool has_connection = false;
+  Call([&] {
+    const Device* const device = devices_.Find(id);
+    has_connection = device != nullptr && device->agent != nullptr;
+    if (!has_connection) return;
+    counters_.Add(Counter::kTakeOvers);
+    device->agent->Close(AgentEnd::kTakenOver);
+  });
+  return has_connection;
+}
+
 std::vector<AgentInfo> Worker::Agents(const std::string& after, size_t limit) {
   std::vector<AgentInfo> agents;
   Call([&] {

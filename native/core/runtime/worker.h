@@ -121,6 +121,8 @@ class Worker : public LoopThread, private AgentHost, private DeskServer::Owner {
   // Ends the connection of a device. With `server`, asks it to connect to another one
   // (AgentSession::Redirect). Returns false if it has none.
   bool DismissDevice(std::string_view id, const std::optional<std::string>& server);
+  // See Engine::TakeOverDevice.
+  bool TakeOverDevice(std::string_view id);
 
   // Returns ListAgents of this worker's devices.
   std::vector<AgentInfo> Agents(const std::string& after, size_t limit);

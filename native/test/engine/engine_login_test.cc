@@ -84,6 +84,21 @@ TEST_F(EngineLogin, ADismissedDeviceIsToldWhereToGoAndNobodyElseIsAccepted) {
   EXPECT_TRUE(again.Connect("three"));
 }
 
+TEST_F(EngineLogin, ADeviceThatConnectedElsewhereIsToldSo) {
+  Start();
+  const uint16_t port = ListenWith({});
+  DeviceClient five(port);
+  ASSERT_TRUE(five.Send(mqtt_test::Connect5({}, 0x02, mqtt_test::Str("five"))));
+  ASSERT_EQ(five.ReceivePacket()[0], '\x20');
+  EXPECT_FALSE(engine_.TakeOverDevice("other"));
+  EXPECT_TRUE(engine_.TakeOverDevice("five"));
+  EXPECT_EQ(five.ReceivePacket().substr(0, 3), (std::string{"\xe0\x01\x8e", 3}));
+  EXPECT_TRUE(five.ClosedByPeer());
+  EXPECT_FALSE(engine_.TakeOverDevice("five"));
+  DeviceClient again(port);
+  EXPECT_TRUE(again.Connect("five"));
+}
+
 TEST_F(EngineLogin, AProxyNamesTheAddressOfItsDevice) {
   Start();
   ListenSpec spec{.ask_login = true};
