@@ -6,7 +6,7 @@ const { KafkaBroker, kafkaTools } = require('../../../bench/harness/kafka/broker
 const { KafkaClient } = require('../../../bench/harness/kafka/client');
 const { eventually } = require('../../../bench/harness/net');
 const { needs } = require('../../../bench/harness/tools');
-const { PresenceThread } = require('../../../nodes/lib/ocf/regions/presence-thread');
+const { kafkaLog } = require('../../../nodes/lib/ocf/regions/running-region');
 const { clusterOf } = require('./rig');
 
 const { describe } = needs(...kafkaTools());
@@ -40,20 +40,17 @@ describe('the presence topic', () => {
     const gateway = { got: new Map(), said: [], caughtUp: 0, restarted: 0, early: -1 };
     const cluster = clusterOf({ brokers: broker.address, reconnectMinMs: 100, reconnectMaxMs: 500 });
     const ci = `coaps+tcp://127.0.0.1:${5000 + gateways.length}`;
-    gateway.thread = new PresenceThread(
-      { cluster, clientId: `region-${gateways.length}`, topic, ci },
-      {
-        records: (records) => {
-          for (const { key, value } of records) if (!key.startsWith('region:')) gateway.got.set(key, value);
-        },
-        caughtUp: () => {
-          gateway.caughtUp++;
-          gateway.early = gateway.early < 0 ? gateway.got.size : gateway.early;
-        },
-        restarted: () => gateway.restarted++,
-        report: (sentence) => gateway.said.push(sentence)
-      }
-    );
+    gateway.thread = kafkaLog({ cluster, clientId: `region-${gateways.length}`, topic, ci })({
+      records: (records) => {
+        for (const { key, value } of records) if (!key.startsWith('region:')) gateway.got.set(key, value);
+      },
+      caughtUp: () => {
+        gateway.caughtUp++;
+        gateway.early = gateway.early < 0 ? gateway.got.size : gateway.early;
+      },
+      restarted: () => gateway.restarted++,
+      report: (sentence) => gateway.said.push(sentence)
+    });
     gateways.push(gateway);
     gateway.thread.start();
     await eventually(() => gateway.caughtUp > 0, { ...LIMIT, what: `caught up (${gateway.said})` });

@@ -1,23 +1,40 @@
 'use strict';
 
 const { randomUUID } = require('node:crypto');
-const { ClientLife } = require('../../kafka/uplink/client-life');
-const { meaningOf } = require('../../kafka/uplink/errors');
-const { partitionOf } = require('../../kafka/uplink/murmur2');
-const { markerRecord } = require('./presence-record');
+const { ClientLife } = require('../uplink/client-life');
+const { meaningOf } = require('../uplink/errors');
+const { partitionOf } = require('../uplink/murmur2');
 
-/** @typedef {{ key: string, value: string | null }} Published */
 /**
+ * @typedef {object} Published
+ * @property {string} [topic] one of LogOptions.topics, default the first
+ * @property {string} key
+ * @property {string | null} value null: the key is deleted
+ * @property {Record<string, string>} [headers]
+ *
+ * @typedef {Published & { topic: string }} Sent
+ * @typedef {Sent & { at: number }} Read at: Kafka's time of the record, ms since 1970. Key '' and value null: a
+ *   record that is too large
+ *
  * @typedef {object} LogOptions
- * @property {import('../../kafka/settings/kafka-options').ClusterOptions} cluster
+ * @property {import('../settings/kafka-options').ClusterOptions} cluster
  * @property {string} clientId
- * @property {string} topic
- * @property {string} ci address of this region
- */
-/**
+ * @property {string[]} topics
+ * @property {Marker} marker
+ * @property {string} what the records are, for sentences
+ * @property {string} forgotten what Kafka forgets if a topic is not compacted
+ * @property {number} mostBytes of a key, and of a value; larger ones are not read
+ * @property {boolean} [creates] true: topics that are missing are created
+ * @property {boolean} [strict] true: each topic must have one partition, and two replicas in sync for each write
+ *
+ * A record that each gateway writes to each partition: when it reads its own, it has read what was there before.
+ * @typedef {{ key: string, body: Record<string, string> }} Marker
+ *
  * @typedef {object} LogParts
  * @property {() => any} load the client's module
- * @property {(records: Published[], isCaughtUp: boolean) => void} records
+ * @property {(records: Read[], isCaughtUp: boolean) => void} records
+ * @property {(records: Sent[]) => void} [written] the in-sync replicas have them
+ * @property {(record: Sent) => void} [tooLarge] Kafka will never take it
  * @property {() => void} onState
  * @property {(sentence: string) => void} warn
  */
@@ -26,34 +43,38 @@ const ACKS_ALL = -1;
 /** Kafka's type of a resource. */
 const TOPIC = 2;
 const CLEANUP = 'cleanup.policy';
+const IN_SYNC = 'min.insync.replicas';
 /** Kafka chooses. */
 const DEFAULT_REPLICAS = -1;
+/** Of one request. Kafka's default for the bytes is 1 MiB. */
 const MOST_SENT = 500;
+const MOST_SENT_BYTES = 512 * 1024;
 const MOST_READ = 1000;
 const JOIN_MS = 30000;
 const SESSION_MS = 30000;
 const HEARTBEAT_MS = 2000;
 const FETCH_MS = 500;
-const MOST_KEPT_BYTES = 2048;
 
 /**
- * Reads the presence topic from its start, again after each loss of the cluster, and writes to it. What cannot be
+ * Reads compacted topics from their start, again after each loss of the cluster, and writes to them. What cannot be
  * written waits: the last value of each key.
  */
-class PresenceLog {
+class CompactedLog {
   #options;
   #parts;
   /** @type {ClientLife} */
   #life;
   /** @type {any} */
   #producer = null;
-  /** @type {Map<string, string | null>} */
+  /** By topic and key. @type {Map<string, Sent>} */
   #waiting = new Map();
   #isSending = false;
-  #partitions = 0;
-  /** Partitions whose marker of this connection was read. @type {Set<number>} */
+  #mostSent = MOST_SENT;
+  /** Of each topic. @type {Map<string, number>} */
+  #partitions = new Map();
+  /** Partitions whose marker of this connection was read. @type {Set<string>} */
   #marked = new Set();
-  /** @type {Published[]} */
+  /** @type {Read[]} */
   #batch = [];
 
   /** @param {LogOptions} options @param {LogParts} parts */
@@ -66,11 +87,10 @@ class PresenceLog {
       onConnected: () => void this.#send(),
       onEnd: () => this.#drop(),
       refusal: (meaning) => this.#refusal(meaning),
-      trouble: (detail) =>
-        `The presence of other regions cannot be read from Kafka (${detail}). Trying again.`,
+      trouble: (detail) => `${options.what} cannot be read from Kafka (${detail}). Trying again.`,
       onState: parts.onState
     });
-    /** True while everything that was in the topic at the start of this connection has been read. */
+    /** True while everything that was in the topics at the start of this connection has been read. */
     this.isCaughtUp = false;
   }
 
@@ -96,25 +116,33 @@ class PresenceLog {
     this.#life.start();
   }
 
-  /** @param {Published[]} records */
+  /** @param {readonly Published[]} records */
   publish(records) {
-    for (const { key, value } of records) {
+    const [topic] = this.#options.topics;
+    for (const each of records) {
+      const record = { topic, ...each };
+      const name = nameOf(record);
       // The last value goes last.
-      this.#waiting.delete(key);
-      this.#waiting.set(key, value);
+      this.#waiting.delete(name);
+      this.#waiting.set(name, record);
     }
     void this.#send();
   }
 
   /**
-   * @param {import('../../kafka/uplink/client-life').Connection} connection
+   * @param {import('../uplink/client-life').Connection} connection
    * @param {any} client
    * @param {Record<string, any>} base options of a client
    */
   async #open(connection, { Admin, Consumer, Producer }, base) {
+    const { topics } = this.#options;
     const admin = connection.add(new Admin(base), []);
-    const partitions = await this.#topic(admin);
-    await this.#checkCompaction(admin);
+    /** @type {Map<string, number>} */
+    const partitions = new Map();
+    for (const topic of topics) {
+      partitions.set(topic, await this.#topic(admin, topic));
+      await this.#checkSettings(admin, topic);
+    }
     if (connection.isOver) return;
     this.#partitions = partitions;
     const consumer = connection.add(
@@ -122,7 +150,7 @@ class PresenceLog {
         ...base,
         requestTimeout: 2 * JOIN_MS,
         // Each connection reads everything, so no group has more than one member, and none commits.
-        groupId: `${this.#options.topic}-${randomUUID()}`,
+        groupId: `${topics[0]}-${randomUUID()}`,
         sessionTimeout: SESSION_MS,
         rebalanceTimeout: JOIN_MS,
         heartbeatInterval: HEARTBEAT_MS,
@@ -131,7 +159,7 @@ class PresenceLog {
     );
     const producer = connection.add(new Producer(base));
     const stream = await consumer.consume({
-      topics: [this.#options.topic],
+      topics,
       mode: 'earliest',
       autocommit: false,
       maxWaitTime: FETCH_MS
@@ -143,19 +171,21 @@ class PresenceLog {
     await this.#mark(instance);
   }
 
-  /** Finds the topic, or creates it. @param {any} admin @returns {Promise<number>} its partitions */
-  async #topic(admin) {
-    const { topic } = this.#options;
+  /** Finds or creates a topic. @param {any} admin @param {string} topic @returns {Promise<number>} its partitions */
+  async #topic(admin, topic) {
+    const { creates = false, strict = false } = this.#options;
     const count = async () => {
       const found = await admin.metadata({ topics: [topic], autocreateTopics: false, forceUpdate: true });
       return found.topics.get(topic)?.partitionsCount ?? 0;
     };
     try {
       const partitions = await count();
+      if (strict && partitions > 1) throw unfit(`The topic "${topic}" has ${partitions} partitions, and ${this.#options.what.toLowerCase()} need one order: create it with one.`); // prettier-ignore
       if (partitions > 0) return partitions;
     } catch (error) {
-      if (meaningOf(error).kind !== 'topic') throw error;
+      if (!creates || meaningOf(error).kind !== 'topic') throw error;
     }
+    if (!creates) throw missing(topic);
     try {
       await admin.createTopics({
         topics: [topic],
@@ -164,7 +194,7 @@ class PresenceLog {
         configs: [{ name: CLEANUP, value: 'compact' }]
       });
     } catch (error) {
-      // Another region may have been faster.
+      // Another gateway may have been faster.
       if (meaningOf(error).code !== 'TOPIC_ALREADY_EXISTS') throw error;
     }
     const partitions = await count();
@@ -172,44 +202,65 @@ class PresenceLog {
     throw new Error(`The topic "${topic}" was created and is not there yet`);
   }
 
-  /** Warns if the topic forgets devices. @param {any} admin */
-  async #checkCompaction(admin) {
-    const { topic } = this.#options;
+  /** Warns if the topic forgets records, or may lose them with a broker. @param {any} admin @param {string} topic */
+  async #checkSettings(admin, topic) {
+    const { forgotten, strict = false } = this.#options;
+    /** @type {{ name: string, value: string }[]} */
+    let configs = [];
     try {
-      const resources = [{ resourceType: TOPIC, resourceName: topic, configurationKeys: [CLEANUP] }];
-      const [{ configs = [] } = {}] = await admin.describeConfigs({ resources });
-      const policy = configs.find((/** @type {any} */ { name }) => name === CLEANUP)?.value;
-      if (policy === undefined || policy === 'compact') return;
+      const resources = [{ resourceType: TOPIC, resourceName: topic, configurationKeys: [CLEANUP, IN_SYNC] }];
+      const [found] = await admin.describeConfigs({ resources });
+      configs = found?.configs ?? [];
     } catch {
       // Kafka does not allow it: the operator who set that knows the topic.
       return;
     }
-    this.#parts.warn(
-      `The topic "${topic}" is not compacted only, so Kafka forgets where devices are signed in. Set its ${CLEANUP} to compact.`
-    );
+    const valueOf = (/** @type {string} */ wanted) => configs.find(({ name }) => name === wanted)?.value;
+    if ((valueOf(CLEANUP) ?? 'compact') !== 'compact') {
+      this.#parts.warn(
+        `The topic "${topic}" is not compacted only, so Kafka forgets ${forgotten}. Set its ${CLEANUP} to compact.`
+      );
+    }
+    if (strict && Number(valueOf(IN_SYNC) ?? 2) < 2) {
+      this.#parts.warn(
+        `The topic "${topic}" takes records that only one broker has, so they are lost with it. Set its ${IN_SYNC} to 2.`
+      );
+    }
   }
 
   /** @param {string} instance */
   async #mark(instance) {
-    const { ci } = this.#options;
-    const all = Array.from({ length: this.#partitions }, (_, i) => ({
-      partition: i,
-      ...markerRecord(ci, instance, i)
-    }));
+    const all = [...this.#partitions].flatMap(([topic, count]) =>
+      Array.from({ length: count }, (_, partition) => ({
+        topic,
+        partition,
+        ...this.#markerRecord(instance, partition)
+      }))
+    );
     await this.#produce(all);
   }
 
-  /** @param {(Published & { partition?: number })[]} records */
+  /** @param {string} instance of this connection @param {number} partition */
+  #markerRecord(instance, partition) {
+    const { key, body } = this.#options.marker;
+    return { key: `${key}#${partition}`, value: JSON.stringify({ ...body, instance, partition }) };
+  }
+
+  /** @param {(Sent & { partition?: number })[]} records */
   async #produce(records) {
-    const { topic } = this.#options;
     await this.#producer.send({
-      messages: records.map(({ key, value, partition }) => {
+      messages: records.map(({ topic, key, value, partition, headers }) => {
         const bytes = Buffer.from(key);
         return {
           topic,
           key: bytes,
           value: value === null ? undefined : Buffer.from(value),
-          partition: partition ?? partitionOf(bytes, this.#partitions)
+          ...(headers && {
+            headers: new Map(
+              Object.entries(headers).map(([name, text]) => [Buffer.from(name), Buffer.from(text)])
+            )
+          }),
+          partition: partition ?? partitionOf(bytes, this.#partitions.get(topic) ?? 1)
         };
       }),
       acks: ACKS_ALL,
@@ -219,16 +270,14 @@ class PresenceLog {
     });
   }
 
-  /** Writes what waits, one request at a time, so that the records of a device stay in order. */
+  /** Writes what waits, one request at a time, so that the records of a key stay in order. */
   async #send() {
     if (this.#isSending) return;
     this.#isSending = true;
     const { attempts } = this;
     try {
       while (this.state === 'connected' && this.#waiting.size > 0 && attempts === this.attempts) {
-        const sent = [...this.#waiting].slice(0, MOST_SENT);
-        await this.#produce(sent.map(([key, value]) => ({ key, value })));
-        for (const [key, value] of sent) if (this.#waiting.get(key) === value) this.#waiting.delete(key);
+        await this.#sendSome();
       }
     } catch (error) {
       if (attempts === this.attempts) this.#life.fail(error);
@@ -238,16 +287,56 @@ class PresenceLog {
     if (attempts !== this.attempts && this.state === 'connected') void this.#send();
   }
 
+  async #sendSome() {
+    /** @type {Sent[]} */
+    const sent = [];
+    let bytes = 0;
+    for (const record of this.#waiting.values()) {
+      bytes += record.key.length + (record.value?.length ?? 0);
+      if (sent.length >= this.#mostSent || (sent.length > 0 && bytes > MOST_SENT_BYTES)) break;
+      sent.push(record);
+    }
+    try {
+      await this.#produce(sent);
+    } catch (error) {
+      if (meaningOf(error).kind !== 'size') throw error;
+      // Alone, the others pass.
+      if (sent.length > 1) this.#mostSent = 1;
+      else {
+        this.#end(sent);
+        this.#parts.tooLarge?.(sent[0]);
+      }
+      return;
+    }
+    this.#mostSent = MOST_SENT;
+    this.#end(sent);
+    this.#parts.written?.(sent);
+  }
+
+  /** @param {Sent[]} records that do not wait any more, unless there are later ones */
+  #end(records) {
+    for (const record of records) {
+      const name = nameOf(record);
+      if (this.#waiting.get(name) === record) this.#waiting.delete(name);
+    }
+  }
+
   /** @param {any} message of the client @param {string} instance */
-  #read({ key, value, partition }, instance) {
-    const isFine = key && key.length <= MOST_KEPT_BYTES && (value?.length ?? 0) <= MOST_KEPT_BYTES;
-    const record = isFine
-      ? { key: key.toString(), value: value ? value.toString() : null }
-      : { key: '', value: null };
+  #read({ topic, key, value, partition, headers, timestamp }, instance) {
+    const { mostBytes } = this.#options;
+    const isFine = key && key.length <= mostBytes && (value?.length ?? 0) <= mostBytes;
+    const record = {
+      topic,
+      key: isFine ? key.toString() : '',
+      value: isFine && value ? value.toString() : null,
+      headers: isFine ? textsOf(headers) : {},
+      at: Number(timestamp ?? 0)
+    };
     this.#batch.push(record);
     const isMarker = isFine && this.#isOwnMarker(record, instance, partition);
-    if (isMarker) this.#marked.add(partition);
-    if (isMarker && this.#marked.size >= this.#partitions && !this.isCaughtUp) {
+    if (isMarker) this.#marked.add(`${topic} ${partition}`);
+    const partitions = [...this.#partitions.values()].reduce((sum, count) => sum + count, 0);
+    if (isMarker && this.#marked.size >= partitions && !this.isCaughtUp) {
       this.isCaughtUp = true;
       this.#flush(true);
       this.#parts.onState();
@@ -255,9 +344,9 @@ class PresenceLog {
     else if (this.#batch.length === 1) setImmediate(() => this.#flush(this.isCaughtUp));
   }
 
-  /** @param {Published} record @param {string} instance @param {number} partition */
+  /** @param {Read} record @param {string} instance @param {number} partition */
   #isOwnMarker({ key, value }, instance, partition) {
-    const own = markerRecord(this.#options.ci, instance, partition);
+    const own = this.#markerRecord(instance, partition);
     return key === own.key && value === own.value;
   }
 
@@ -267,10 +356,14 @@ class PresenceLog {
     if (records.length > 0) this.#parts.records(records, isCaughtUp);
   }
 
-  /** @param {import('../../kafka/uplink/errors').Meaning} meaning */
+  /** @param {import('../uplink/errors').Meaning} meaning */
   #refusal({ code }) {
+    const { topics, creates = false } = this.#options;
+    const names = topics.map((topic) => `"${topic}"`).join(' and ');
+    if (code === 'UNKNOWN_TOPIC_OR_PARTITION' && !creates)
+      return `The cluster has not all of the topics ${names}. Create them, compacted and with one partition, or choose others in the Kafka cluster node.`;
     return code.endsWith('AUTHORIZATION_FAILED')
-      ? `The cluster does not allow this gateway to use the topic "${this.#options.topic}" (${code}). Allow it (ACL Create, Read, Write and Describe, and Read for groups that begin with its name).`
+      ? `The cluster does not allow this gateway to use the topic${topics.length > 1 ? 's' : ''} ${names} (${code}). Allow it (ACL ${creates ? 'Create, ' : ''}Read, Write and Describe, and Read for groups that begin with ${topics.length > 1 ? `"${topics[0]}"` : 'its name'}).`
       : '';
   }
 
@@ -292,4 +385,19 @@ class PresenceLog {
   }
 }
 
-exports.PresenceLog = PresenceLog;
+/** @param {Sent} record */
+const nameOf = ({ topic, key }) => `${topic} ${key}`;
+
+/** @param {Map<Buffer, Buffer> | undefined} headers of the client @returns {Record<string, string>} */
+function textsOf(headers) {
+  return Object.fromEntries([...(headers ?? [])].map(([name, value]) => [String(name), String(value ?? '')]));
+}
+
+/** @param {string} sentence @returns {Error} the cluster is refused with the sentence */
+const unfit = (sentence) => Object.assign(new Error(sentence), { code: 'TOPIC_UNFIT' });
+
+/** @param {string} topic */
+const missing = (topic) =>
+  Object.assign(new Error(`Unknown topic ${topic}`), { apiId: 'UNKNOWN_TOPIC_OR_PARTITION' });
+
+exports.CompactedLog = CompactedLog;

@@ -10,7 +10,7 @@ const { accessSentence, meaningOf } = require('./errors');
 /** Longest wait for a client to close. */
 const CLOSE_MS = 5000;
 /** Errors whose message is a sentence for the user. */
-const OWN_ERRORS = new Set(['NO_CLIENT', 'NODE_VERSION', 'TLS_FILE']);
+const OWN_ERRORS = new Set(['NO_CLIENT', 'NODE_VERSION', 'TLS_FILE', 'TOPIC_UNFIT']);
 /** How the client itself tries a call again. */
 const RETRIES = { retries: 3, retryDelay: 300 };
 

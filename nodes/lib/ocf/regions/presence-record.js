@@ -17,6 +17,7 @@ const { parseAddress } = require('./links/address');
  *   { kind: 'marker', ci: string, instance: string, partition: number }} PresenceRecord
  */
 
+/** Begins the key of a marker, before the address of its region. */
 const MARKER = 'region:';
 const MOST_KEY_BYTES = 320;
 const MOST_VALUE_BYTES = 1024;
@@ -26,11 +27,6 @@ const MOST_EPOCH = 2 ** 52;
 /** @param {string} di @param {Claim} claim @returns {{ key: string, value: string }} */
 function claimRecord(di, { uid, ci, epoch, isOn }) {
   return { key: di, value: JSON.stringify({ di, uid, ci, epoch, state: isOn ? 'on' : 'off' }) };
-}
-
-/** @param {string} ci @param {string} instance of this start @param {number} partition */
-function markerRecord(ci, instance, partition) {
-  return { key: `${MARKER}${ci}#${partition}`, value: JSON.stringify({ ci, instance, partition }) };
 }
 
 /**
@@ -74,4 +70,4 @@ function parseMap(text) {
   }
 }
 
-module.exports = { claimRecord, markerRecord, parseRecord, MOST_EPOCH };
+module.exports = { MARKER, MOST_EPOCH, claimRecord, parseRecord };

@@ -4,14 +4,15 @@
 const { Complaints } = require('../../base/complaints');
 const { asError, guard } = require('../../base/guard');
 const { Links } = require('./links/links');
-const { PresenceThread } = require('./presence-thread');
+const { CompactedThread } = require('../../kafka/compacted/compacted-thread');
+const { MARKER } = require('./presence-record');
 const { Regions } = require('./regions');
 
-/** @typedef {import('./presence-thread').ThreadHooks} ThreadHooks */
+/** @typedef {import('../../kafka/compacted/compacted-thread').ThreadHooks} ThreadHooks */
 /**
  * @typedef {object} Log
  * @property {() => void} start
- * @property {(records: import('./presence-log').Published[]) => void} publish
+ * @property {(records: import('./regions').Published[]) => void} publish
  * @property {() => Promise<void>} stop
  * @property {string} state
  * @property {string} reason
@@ -163,11 +164,31 @@ class RunningRegion {
   }
 }
 
+/** Of a key, and of a value. */
+const MOST_BYTES = 2048;
+
 /**
  * Returns what opens the presence topic in Kafka.
- * @param {import('./presence-log').LogOptions} options
+ * @param {{ cluster: import('../../kafka/settings/kafka-options').ClusterOptions, clientId: string, topic: string,
+ *   ci: string }} options ci: address of this region
  * @returns {(hooks: ThreadHooks) => Log}
  */
-const kafkaLog = (options) => (hooks) => new PresenceThread(options, hooks);
+const kafkaLog =
+  ({ cluster, clientId, topic, ci }) =>
+  (hooks) =>
+    new CompactedThread(
+      'seganet-region',
+      {
+        cluster,
+        clientId,
+        topics: [topic],
+        marker: { key: `${MARKER}${ci}`, body: { ci } },
+        what: 'The presence of other regions',
+        forgotten: 'where devices are signed in',
+        mostBytes: MOST_BYTES,
+        creates: true
+      },
+      hooks
+    );
 
 module.exports = { RunningRegion, kafkaLog };

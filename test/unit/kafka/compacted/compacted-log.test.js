@@ -1,11 +1,20 @@
 'use strict';
-// The presence topic over a client that the test plays.
+// Compacted topics over a client that the test plays.
 
 const { EventEmitter } = require('node:events');
-const { PresenceLog } = require('../../../../nodes/lib/ocf/regions/presence-log');
+const { CompactedLog } = require('../../../../nodes/lib/kafka/compacted/compacted-log');
 const { eventually } = require('../../../fixtures/ocf/scenes');
 
 const TOPIC = 'presence';
+const OPTIONS = {
+  clientId: 'x',
+  topics: [TOPIC],
+  marker: { key: 'gateway:a', body: {} },
+  what: 'The presence',
+  forgotten: 'devices',
+  mostBytes: 2048,
+  creates: true
+};
 
 /** A client that has one partition in memory. */
 function client() {
@@ -64,10 +73,12 @@ test('makes a compacted topic, writes the last values after failures, and closes
   state.failures.push(new Error('The coordinator is not available.'));
   const got = [];
   const cluster = { brokers: [], tlsFiles: {}, reconnectMinMs: 1, reconnectMaxMs: 2 };
-  const log = new PresenceLog(
-    /** @type {any} */ ({ cluster, clientId: 'x', topic: TOPIC, ci: 'coaps+tcp://a:1' }),
-    { load, records: (all, isCaughtUp) => got.push([all, isCaughtUp]), onState: () => {}, warn: () => {} }
-  );
+  const log = new CompactedLog(/** @type {any} */ ({ ...OPTIONS, cluster }), {
+    load,
+    records: (all, isCaughtUp) => got.push([all, isCaughtUp]),
+    onState: () => {},
+    warn: () => {}
+  });
   log.publish([{ key: 'device', value: 'early' }]);
   log.start();
   await eventually(() => log.isCaughtUp, 'caught up');
@@ -89,14 +100,16 @@ test('makes a compacted topic, writes the last values after failures, and closes
   await eventually(() => log.attempts === 3 && log.waiting === 0, 'it is written at the next attempt');
   await eventually(() => got.flatMap(([all]) => all).some(({ value }) => value === 'two'), 'it is read');
   expect(state.sent.map(({ value }) => String(value))).not.toContain('one');
-  state.sent.push({ key: Buffer.from('device'), value: undefined, partition: 0 });
+  state.sent.push({ topic: TOPIC, key: Buffer.from('device'), value: undefined, partition: 0 });
   state.streams.at(-1).emit('data', state.sent.at(-1));
-  state.streams.at(-1).emit('data', { key: Buffer.alloc(5000), value: Buffer.alloc(5), partition: 0 });
+  state.streams
+    .at(-1)
+    .emit('data', { topic: TOPIC, key: Buffer.alloc(5000), value: Buffer.alloc(5), partition: 0 });
   await eventually(() => got.at(-1)[0].length === 2, 'two more');
   expect(got.at(-1)).toEqual([
     [
-      { key: 'device', value: null },
-      { key: '', value: null }
+      { topic: TOPIC, key: 'device', value: null, headers: {}, at: 0 },
+      { topic: TOPIC, key: '', value: null, headers: {}, at: 0 }
     ],
     true
   ]);

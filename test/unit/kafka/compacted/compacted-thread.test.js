@@ -1,8 +1,8 @@
 'use strict';
-// The thread of the presence topic without a cluster.
+// The thread of compacted topics without a cluster.
 
 const { eventually, freePort } = require('../../../../bench/harness/net');
-const { PresenceThread } = require('../../../../nodes/lib/ocf/regions/presence-thread');
+const { CompactedThread } = require('../../../../nodes/lib/kafka/compacted/compacted-thread');
 const { clusterOf } = require('../../../system/kafka/rig');
 
 jest.setTimeout(180000);
@@ -12,8 +12,17 @@ test('reports that no broker answers, keeps what it cannot write, and does not e
   let restarts = 0;
   const brokers = `127.0.0.1:${await freePort()}`;
   const cluster = clusterOf({ brokers, reconnectMinMs: 10, reconnectMaxMs: 20 });
-  const thread = new PresenceThread(
-    { cluster, clientId: 'region', topic: 'presence', ci: 'coaps+tcp://127.0.0.1:1' },
+  const options = {
+    clientId: 'region',
+    topics: ['presence'],
+    marker: { key: 'gateway:a', body: {} },
+    what: 'The presence',
+    forgotten: 'devices',
+    mostBytes: 2048
+  };
+  const thread = new CompactedThread(
+    'seganet-test',
+    { ...options, cluster },
     { records: () => {}, caughtUp: () => {}, restarted: () => restarts++, report: (text) => said.push(text) }
   );
   try {

@@ -3,9 +3,9 @@
 
 const { PresenceTable, compareClaims } = require('../../../../nodes/lib/ocf/regions/presence-table');
 const {
+  MARKER,
   MOST_EPOCH,
   claimRecord,
-  markerRecord,
   parseRecord
 } = require('../../../../nodes/lib/ocf/regions/presence-record');
 const { parseAddress } = require('../../../../nodes/lib/ocf/regions/links/address');
@@ -101,8 +101,8 @@ test('a record is read as it was written', () => {
   const { key, value } = claimRecord(DI, claim(7, B, false));
   expect(parseRecord(key, value)).toEqual({ kind: 'claim', di: DI, claim: claim(7, B, false) });
   expect(parseRecord(DI, null)).toEqual({ kind: 'deleted', di: DI });
-  const marker = markerRecord(A, 'one', 3);
-  expect(parseRecord(marker.key, marker.value)).toMatchObject({
+  const marker = JSON.stringify({ ci: A, instance: 'one', partition: 3 });
+  expect(parseRecord(`${MARKER}${A}#3`, marker)).toMatchObject({
     kind: 'marker',
     instance: 'one',
     partition: 3
