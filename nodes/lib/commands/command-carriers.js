@@ -99,15 +99,16 @@ class Carriers {
   /**
    * @param {import('./command').Command} command
    * @param {(outcome: import('./command-queues').Outcome) => void} done called once, possibly before attempt() returns
+   * @param {boolean} [mayGive] false: no flow gets it
    */
-  attempt(command, done) {
+  attempt(command, done, mayGive = true) {
     const { device, origin } = command;
     if (this.#isHeld && origin) return done({ end: 'busy', reason: 'The flows are starting.' });
-    if (this.#give(command, true)) return done({ end: 'taken' });
+    if (mayGive && this.#give(command, true)) return done({ end: 'taken' });
     const byEngine = () =>
       this.#native.send(command, (outcome) => {
         const isReached = outcome.end !== 'offline' && outcome.end !== 'unheard';
-        done(!isReached && this.#give(command, false) ? { end: 'taken' } : outcome);
+        done(!isReached && mayGive && this.#give(command, false) ? { end: 'taken' } : outcome);
       });
     const carrier =
       this.#byDevice.get(device) ?? this.#byGlob.find(({ pattern }) => matchesGlob(pattern, device))?.fn;

@@ -24,9 +24,12 @@
  * Gets 'queued' at most once, and then the final status. 'closed': the engine stopped, and the command is not stored.
  * @typedef {(status: Status | 'closed', reason: string) => void} Watch
  *
+ * Where a command is stored: a row on disk, or the text by which gateways that share it name it. 0 = not stored.
+ * @typedef {number | string} Row
+ *
  * @typedef {object} Storage stores commands on disk
- * @property {(command: Command, done: (error: Error | null, row: number) => void) => void} add
- * @property {(row: number) => void} remove
+ * @property {(command: Command, done: (error: Error | null, row: Row) => void) => void} add
+ * @property {(row: Row, outcome: { status: Status, reason: string }) => void} remove
  *
  * @typedef {object} QueuesParts
  * @property {(command: Command, done: (outcome: Outcome) => void) => void} attempt calls done once, possibly before it
@@ -41,9 +44,9 @@
  * @property {Watch} watch
  * @property {number} at time of arrival
  * @property {number} expiresAt by the monotonic clock
- * @property {number} row 0 = not on disk
+ * @property {Row} row
  * @property {boolean} storing
- * @property {boolean} ended
+ * @property {{ status: Status, reason: string } | null} outcome null: it waits or is in flight
  * @property {boolean} skipped
  * @property {number} number ascends in the order of arrival
  * @property {number} attempts that timed out
@@ -84,6 +87,8 @@ const LIMITS = {
 };
 /** Memory for a command, in addition to its texts. */
 const ENTRY_BYTES = 256;
+/** An engine does not take part any more, and the others go on. */
+const NOT_SHARED = 'The command is left to the other gateways.';
 const UNHEARD = 'The device is connected but does not subscribe to this topic.';
 
 class CommandQueues {
@@ -129,7 +134,7 @@ class CommandQueues {
   /**
    * Adds a command that an earlier run stored. It waits for the next tick or wake().
    * @param {Command} command
-   * @param {number} row
+   * @param {Row} row
    * @param {Watch} watch
    */
   restore(command, row, watch) {
@@ -151,6 +156,36 @@ class CommandQueues {
     this.#gather(queue);
     this.#resume(queue);
     return true;
+  }
+
+  /**
+   * Ends a command whose outcome another gateway, or another engine, has found. No effect for an unknown one.
+   * @param {string} device
+   * @param {string} row
+   * @param {Status | 'closed'} status closed: it is not shared any more
+   * @param {string} reason
+   */
+  endShared(device, row, status, reason) {
+    const queue = this.#queues.get(device);
+    const entry = queue && allOf(queue).find((each) => each.row === row);
+    if (!queue || !entry) return;
+    const isBusy = queue.busy === entry;
+    if (isBusy) {
+      queue.busy = null;
+      // The result of the attempt does not count.
+      queue.attempt++;
+    }
+    this.#leave(queue, entry);
+    entry.watch(status, reason);
+    if (isBusy) this.#pump(queue);
+  }
+
+  /** Ends all shared commands with 'closed'. */
+  endAllShared() {
+    for (const [device, queue] of [...this.#queues]) {
+      for (const { row } of allOf(queue))
+        if (typeof row === 'string') this.endShared(device, row, 'closed', NOT_SHARED);
+    }
   }
 
   /** @param {(device: string) => boolean} matches */
@@ -267,14 +302,14 @@ class CommandQueues {
   /**
    * @param {Command} command
    * @param {Watch} watch
-   * @param {number} row
+   * @param {Row} row
    */
   #enter(command, watch, row) {
     const queue = this.#queueOf(command.device);
     const at = this.#now();
     // On the monotonic clock, because the wall clock may be set while the command waits.
     const expiresAt = at + command.expiresAt - this.#wall();
-    const states = { storing: false, ended: false, skipped: false };
+    const states = { storing: false, outcome: null, skipped: false };
     const entry = { command, watch, at, expiresAt, row, ...states, number: ++this.#lastNumber, attempts: 0 };
     queue.entries.push(entry);
     queue.size++;
@@ -344,7 +379,7 @@ class CommandQueues {
     if (this.#now() >= settledAt) return this.#skip(queue, entry, reason);
     this.#keep(queue, entry, reason);
     // A QoS 0 command is not kept.
-    if (entry.ended) return;
+    if (entry.outcome) return;
     queue.settling = true;
     queue.parkedUntil = settledAt;
   }
@@ -398,7 +433,7 @@ class CommandQueues {
    */
   #keep(queue, entry, why) {
     const reason = why || 'The device is not connected.';
-    if (entry.row > 0 || entry.storing) return;
+    if (entry.row !== 0 || entry.storing) return;
     if (entry.command.qos === 0) {
       if (entry !== queue.busy)
         this.#finish(queue, entry, 'expired', `${reason} A command with QoS 0 is not kept.`);
@@ -408,8 +443,8 @@ class CommandQueues {
     this.#storage.add(entry.command, (error, row) => {
       entry.storing = false;
       if (this.#closed) return;
-      if (entry.ended) {
-        if (!error) this.#storage.remove(row);
+      if (entry.outcome) {
+        if (!error) this.#storage.remove(row, entry.outcome);
       } else if (!error) {
         entry.row = row;
         this.#tell(entry.watch, 'queued', reason);
@@ -426,15 +461,20 @@ class CommandQueues {
    * @param {string} reason
    */
   #finish(queue, entry, status, reason) {
+    entry.outcome = { status, reason };
+    this.#leave(queue, entry);
+    if (entry.row !== 0) this.#storage.remove(entry.row, entry.outcome);
+    this.#tell(entry.watch, status, reason);
+  }
+
+  /** @param {Queue} queue @param {Entry} entry */
+  #leave(queue, entry) {
     const { command } = entry;
-    entry.ended = true;
     const list = (entry.skipped && queue.skipped.get(command.topic)) || queue.entries;
     list.splice(list.indexOf(entry), 1);
     if (entry.skipped && list.length === 0) queue.skipped.delete(command.topic);
     this.#count(command, -1);
     if (--queue.size === 0) this.#queues.delete(command.device);
-    if (entry.row > 0) this.#storage.remove(entry.row);
-    this.#tell(entry.watch, status, reason);
   }
 
   /**
@@ -458,4 +498,4 @@ function costOf({ device, topic, payload }) {
   return ENTRY_BYTES + device.length + topic.length + payload.length;
 }
 
-module.exports = { CommandQueues, UNHEARD };
+module.exports = { CommandQueues, NOT_SHARED, UNHEARD };

@@ -19,6 +19,8 @@ class Reports {
   #open;
   /** @type {Map<string, Report[]>} */
   #waiting;
+  /** Brokers that accepted reports, also if they do not at present. @type {Set<string>} */
+  #known = new Set();
 
   constructor() {
     this.#open = new Map();
@@ -33,11 +35,17 @@ class Reports {
    */
   open(broker, publish) {
     this.#open.set(broker, publish);
+    this.#known.add(broker);
     for (const report of this.#waiting.get(broker) ?? []) publish(report);
     this.#waiting.delete(broker);
     return () => {
       if (this.#open.get(broker) === publish) this.#open.delete(broker);
     };
+  }
+
+  /** @param {string} broker */
+  reachesBroker(broker) {
+    return this.#known.has(broker);
   }
 
   /**

@@ -2,10 +2,11 @@
 // The commands of one engine (`host.commands`): their sources, the carriers that deliver them, and the reports on their
 // results.
 
-const { matchesGlob } = require('../base/glob');
+const { randomInt } = require('node:crypto');
+const { isGlob, matchesGlob } = require('../base/glob');
 const { Carriers } = require('./command-carriers');
 const { DEFAULT_EXPIRY_S, commandProblem, deviceTopic, restOf } = require('./command');
-const { CommandQueues } = require('./command-queues');
+const { CommandQueues, NOT_SHARED } = require('./command-queues');
 const { DeviceTopics } = require('./device-topics');
 const { NativeCarrier } = require('./native-carrier');
 const { Reports } = require('./command-reports');
@@ -14,6 +15,8 @@ const { CommandStore } = require('./command-store');
 /** Longest wait for a device's acknowledgement. */
 const TIMEOUT_MS = 10000;
 const TICK_MS = 1000;
+/** How long a shared command with QoS 0 waits for the gateway of its device. */
+const SHARED_QOS0_S = 10;
 
 /**
  * @typedef {import('./command').Command} Command
@@ -33,6 +36,27 @@ const TICK_MS = 1000;
  * @typedef {Pick<CommandStore, 'load' | 'add' | 'remove' | 'flush' | 'backup' | 'close'> & { onFound?: () => void }} Store
  *   onFound: set here; to be called when load() has something
  *
+ * @typedef {{ status: Status, reason: string }} Outcome
+ *
+ * @typedef {{ row: string, command: Command }} Shared
+ *
+ * @typedef {object} SharedStore has commands that several gateways deliver
+ * @property {() => Shared[]} load returns those that may be delivered
+ * @property {(command: Command, done: (error: (Error & { status?: Status }) | null) => void) => string} add returns
+ *   the row; done: called later, when the command is kept, or cannot be
+ * @property {(row: string, outcome: Outcome) => void} remove this engine has found the outcome; it counts when the
+ *   store calls Seat.ended()
+ * @property {(command: Command) => 'all' | 'device' | 'none'} reach who may get a command of the cloud here: its device
+ *   or a flow; its device alone; no one, because another gateway has the device
+ *
+ * @typedef {object} Seat of the engine in a SharedStore
+ * @property {(shared: Shared[]) => void} found more may be delivered
+ * @property {(row: string, device: string, outcome: Outcome) => void} ended
+ * @property {(broker: string) => boolean} reportsTo true if the broker belongs to this engine
+ * @property {(command: Command, outcome: Outcome) => void} report to the broker from which it came
+ * @property {(device: string) => void} wake
+ * @property {() => void} leave ends it
+ *
  * @typedef {object} CommandsParts
  * @property {import('./native-carrier').CommandEngine} engine
  * @property {string} directory of the log
@@ -50,6 +74,10 @@ class Commands {
   #topics = new DeviceTopics();
   /** @type {Store} */
   #store;
+  /** @type {SharedStore | null} */
+  #shared = null;
+  /** Rows of the shared store that the queues have. @type {Set<string>} */
+  #rows = new Set();
   #reports;
   #desk;
   #lastId;
@@ -66,12 +94,18 @@ class Commands {
     this.#store.onFound = () => this.#restore();
     this.#reports = new Reports();
     this.#desk = new CommandQueues({
-      attempt: (command, done) => this.#carriers.attempt(command, done),
-      storage: this.#store,
+      attempt: (command, done) => this.#attempt(command, done),
+      storage: {
+        add: (command, done) =>
+          this.#shared ? this.#addShared(command, done) : this.#store.add(command, done),
+        remove: (row, outcome) =>
+          typeof row === 'string' ? this.#shared?.remove(row, outcome) : this.#store.remove(row)
+      },
       now,
       wall
     });
-    this.#lastId = 0;
+    // Gateways that share commands give different ids.
+    this.#lastId = randomInt(2 ** 40);
     this.#tickedAt = -Infinity;
     this.#closed = false;
     this.#restore();
@@ -82,6 +116,64 @@ class Commands {
     for (const { row, command } of this.#store.load()) {
       this.#desk.restore(command, row, (status, reason) => this.#notifyCloud(command, status, reason));
     }
+  }
+
+  /**
+   * Keeps commands in a store that several gateways have, instead of the file.
+   * @param {SharedStore} store
+   * @returns {Seat | null} null: another one is in use
+   */
+  share(store) {
+    if (this.#shared) return null;
+    this.#shared = store;
+    const found = (/** @type {Shared[]} */ shared) => this.#restoreShared(shared);
+    found(store.load());
+    return {
+      found,
+      ended: (row, device, { status, reason }) => {
+        this.#rows.delete(row);
+        this.#desk.endShared(device, row, status, reason);
+      },
+      reportsTo: (broker) => this.#reports.reachesBroker(broker),
+      report: (command, { status, reason }) => this.#notifyCloud(command, status, reason),
+      wake: (device) => void this.#desk.wake(device),
+      leave: () => {
+        this.#shared = null;
+        this.#rows.clear();
+        this.#desk.endAllShared();
+      }
+    };
+  }
+
+  /** @param {Shared[]} shared */
+  #restoreShared(shared) {
+    if (this.#closed) return;
+    for (const { row, command } of shared) {
+      if (this.#rows.has(row)) continue;
+      this.#rows.add(row);
+      // The store decides which gateway reports.
+      this.#desk.restore(command, row, () => {});
+      this.#desk.wake(command.device);
+    }
+  }
+
+  /** @param {Command} command of a flow @param {(error: Error | null, row: string) => void} done */
+  #addShared(command, done) {
+    const store = /** @type {SharedStore} */ (this.#shared);
+    const row = store.add(command, (error) => {
+      if (error) this.#rows.delete(row);
+      done(error, row);
+      // The next store has it.
+      if (this.#shared !== store) this.#desk.endShared(command.device, row, 'closed', NOT_SHARED);
+    });
+    this.#rows.add(row);
+  }
+
+  /** @param {Command} command @param {(outcome: import('./command-queues').Outcome) => void} done */
+  #attempt(command, done) {
+    const reach = command.origin && this.#shared ? this.#shared.reach(command) : 'all';
+    if (reach === 'none') done({ end: 'offline', reason: 'The device is at another gateway.' });
+    else this.#carriers.attempt(command, done, reach === 'all');
   }
 
   /** Makes commands of the cloud wait until resume(). Call it while the flows are stopped or not complete. */
@@ -170,7 +262,20 @@ class Commands {
     };
     const problem = commandProblem(command);
     if (problem) watch('refused', problem);
-    else if (!this.#closed) this.#desk.submit(command, watch);
+    else if (this.#closed) return;
+    else if (this.#shared) this.#share(this.#shared, command, watch);
+    else this.#desk.submit(command, watch);
+  }
+
+  /** @param {SharedStore} store @param {Command} command @param {import('./command-queues').Watch} watch */
+  #share(store, command, watch) {
+    const now = this.#wall();
+    if (command.expiresAt <= now) return watch('expired', 'The command had expired when it arrived.');
+    const expiresAt = command.qos === 0 ? Math.min(command.expiresAt, now + SHARED_QOS0_S * 1000) : command.expiresAt; // prettier-ignore
+    store.add({ ...command, expiresAt }, (error) => {
+      if (error) watch(error.status ?? 'full', error.message);
+      else watch('queued', 'The gateways have the command.');
+    });
   }
 
   /**
@@ -185,7 +290,7 @@ class Commands {
 
   /** @param {string} pattern devices that may be reachable now: id or glob */
   wake(pattern) {
-    if (this.#desk.wake(pattern)) return;
+    if (this.#desk.wake(pattern) || !isGlob(pattern)) return;
     this.#desk.wakeAll((device) => matchesGlob(pattern, device));
   }
 
