@@ -151,6 +151,14 @@ const rows = /** @type {const} */ ({
     pattern: /^[^$/+#\0][^+#\0]{0,255}(?<!\/)$/,
     shape: 'a topic such as cmd, without + and #'
   },
+  commandGroup: {
+    type: 'text',
+    default: '',
+    pattern: /^[^$/+#\0][^/+#\0]{0,127}$/,
+    shape: 'a name without /, + and #',
+    variable: 'SEGANET_CLUSTER_NAME',
+    help: 'cluster: name of all gateways in command topics (cmd/NAME/DEVICE/…), of which one gets each command.'
+  },
   sparkplugGroup: {
     type: 'text',
     default: '',

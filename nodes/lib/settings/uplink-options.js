@@ -69,6 +69,7 @@ const { badCharacter } = require('../base/topic-template');
  * @property {string} [sparkplugNode] id of the edge node, default: clientId; several sessions append -1, -2 …
  * @property {boolean} [commands] the cloud may send commands, in their own session, default false
  * @property {string} [commandPrefix] first levels of the command topics, default cmd
+ * @property {string} [commandGroup] name of gateways that share their commands, '' (default) = the gateway has its own
  * @property {string} [congestion] congestion control of all sockets, such as cubic; '' (default) = the system's
  * @property {string} [paths] interfaces or addresses to use, such as 'eth0,wwan0:backup:metered', or 'auto': MPTCP if
  *   both ends support it, else the next path if one is dead. '' (default) = the system's routes
@@ -264,6 +265,7 @@ function checkOptions(options, defaultNative) {
     backlogShare: share('backlogShare', options.backlogShare, rows.backlogShare.default / 100),
     commands: options.commands === true,
     commandPrefix: checkPrefix(options.commandPrefix || rows.commandPrefix.default),
+    commandGroup: options.commandGroup ?? '',
     stateMs: number('stateMs', options.stateMs, 1000, 10, day),
     nativePath: options.nativePath ?? defaultNative
   };

@@ -35,7 +35,8 @@ class CommandSession {
   constructor(parts) {
     const { options, native, now } = parts;
     this.parts = parts;
-    this.names = { prefix: options.commandPrefix, gateway: options.gateway };
+    const { commandPrefix: prefix, commandGroup: group, gateway } = options;
+    this.names = { prefix, gateway: group || gateway, isShared: group !== '' };
     this.clientId = `${options.clientId}-cmd`;
     this.state = 'connecting';
     /** @type {Reason | null} */
@@ -189,7 +190,9 @@ class CommandSession {
   #subscribe(client) {
     const filter = commandFilter(this.names);
     // [MQTT 3.8.3.1] rh 2: retained messages are not wanted; nl: a report to a response topic is not a command.
-    client.subscribe(filter, { qos: 1, rh: 2, nl: true }, (error, _asked, suback) => {
+    // [MQTT-3.8.3-4] not in a shared subscription.
+    const nl = !this.names.isShared;
+    client.subscribe(filter, { qos: 1, rh: 2, nl }, (error, _asked, suback) => {
       if (client !== this.session.client || !this.session.connected) return;
       const code = Number(suback?.granted[0] ?? 0x80);
       if (error || code >= 0x80) this.#refused(filter, code);

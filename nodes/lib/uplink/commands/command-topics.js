@@ -2,12 +2,14 @@
 
 // Topics of commands in the cloud: <prefix>/<gateway>/<device>/<rest>, and of their reports: <prefix>-report/….
 
-/** @typedef {{prefix: string, gateway: string}} Names */
+/** gateway: its id, or the name of the group. isShared: the broker gives each command to one of the group. */
+/** @typedef {{prefix: string, gateway: string, isShared?: boolean}} Names */
 
 /** @param {Names} names */
-function commandFilter({ prefix, gateway }) {
+function commandFilter({ prefix, gateway, isShared = false }) {
   // The # matches the parent level too [MQTT-4.7.1-2].
-  return `${prefix}/${gateway}/+/#`;
+  const filter = `${prefix}/${gateway}/+/#`;
+  return isShared ? `$share/${gateway}/${filter}` : filter;
 }
 
 /**
