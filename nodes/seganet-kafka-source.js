@@ -3,6 +3,7 @@
 require('../native/node/needs-node');
 require('./lib/capabilities').use('kafka');
 const { claimedOptions, findKafkaLoop } = require('./lib/kafka/source/cluster-of');
+const gateways = require('./lib/kafka/gateways/joined');
 const { KafkaSource } = require('./lib/kafka/source/kafka-source');
 const { schema, sourceOptions } = require('./lib/kafka/source/kafka-source-options');
 const { shown } = require('./lib/sources/mqtt-source/mqtt-source-status');
@@ -45,6 +46,7 @@ module.exports = function (RED) {
 
     const { topics } = /** @type {SourceOptions} */ (options);
     const { host } = member;
+    gateways.join(this, clusterId, host);
     source = new KafkaSource(options, reading, {
       put: (args, done, how) => member.inlet.put(args, done, how),
       warn: (sentence) => this.warn(sentence)

@@ -3,6 +3,7 @@
 require('../native/node/needs-node');
 require('./lib/capabilities').use('kafka');
 const { onInput } = require('./lib/base/message-input');
+const gateways = require('./lib/kafka/gateways/joined');
 const { validateNameTemplate } = require('./lib/kafka/settings/kafka-names');
 const { claimLink } = require('./lib/engine/claim-link');
 const { join } = require('./lib/engine/join');
@@ -29,11 +30,13 @@ module.exports = function (RED) {
         check('topic', validateNameTemplate(topic));
         check('envelopeTopic', validateNameTemplate(envelopeTopic, { ofRecord: false }));
         const link = claimLink(RED, this, cluster, host, CLUSTER);
+        gateways.join(this, cluster, host);
         return {
           kind: 'uplink',
           settings: { uplink: host.uplinks.numberOf(link.id), stamps: true },
           uplink: { link, topics: { topic, envelopeTopic, create: createTopics === 'on' } },
-          shown: (_rates, stats) => uplinkShown(link.state, stats, host.uplinks.size === 1)
+          shown: (_rates, stats) =>
+            gateways.withTrouble(cluster, uplinkShown(link.state, stats, host.uplinks.size === 1))
         };
       },
       // As for an unreachable cluster, records wait and the log keeps them.

@@ -5,6 +5,8 @@ require('./lib/capabilities').use('kafka');
 const { BrokerLink } = require('./lib/engine/broker-link');
 const { threads } = require('./lib/engine/modules');
 const { Complaints } = require('./lib/base/complaints');
+const { Gateways, kafkaTopics } = require('./lib/kafka/gateways/gateways');
+const { open } = require('./lib/kafka/gateways/joined');
 const { readCluster } = require('./lib/kafka/settings/cluster-node');
 
 const STOP_MS = 2000;
@@ -25,7 +27,7 @@ module.exports = function (RED) {
     RED.nodes.createNode(this, config);
     this.link = null;
     try {
-      const { options, warning } = readCluster(RED, this, config, this.credentials);
+      const { options, warning, shared } = readCluster(RED, this, config, this.credentials);
       if (warning) this.warn(warning);
       const name = config.name || options.brokers[0].host;
       const link = new BrokerLink(this.id, name, options, () => threads('kafka').UplinkThread);
@@ -33,7 +35,13 @@ module.exports = function (RED) {
       link.onProblem = (sentence, kind = sentence, count = 1) => complaints.tell(kind, sentence, count);
       this.options = options;
       this.link = link;
-      this.on('close', (/** @type {() => void} */ done) => void link.close(STOP_MS).finally(done));
+      const gateways =
+        shared &&
+        new Gateways({ topics: shared, open: kafkaTopics(options, shared), warn: (text) => this.warn(text) });
+      if (gateways) open(this, gateways);
+      // The engine delivers first what it has, and the outcomes are written.
+      const end = () => link.close(STOP_MS).then(() => gateways?.close());
+      this.on('close', (/** @type {() => void} */ done) => void end().finally(done));
     } catch (error) {
       fail(this, error instanceof Error ? error.message : String(error));
     }

@@ -15,7 +15,10 @@ const FLOWS = path.join(__dirname, '..');
 /** @type {Record<string, Preset>} */
 const PRESETS = {
   single: { flow: path.join(FLOWS, 'gateway.json'), variables: {} },
-  cluster: { flow: path.join(FLOWS, 'cluster.json'), variables: { SEGANET_ACKNOWLEDGE: 'replicated' } }
+  cluster: {
+    flow: path.join(FLOWS, 'cluster.json'),
+    variables: { SEGANET_ACKNOWLEDGE: 'replicated', SEGANET_CLUSTER_NAME: 'cluster' }
+  }
 };
 
 /**
@@ -63,11 +66,6 @@ function presetProblems(values) {
   if (values.SEGANET_BATCH_FORMAT === 'sparkplug') {
     problems.push(
       'SEGANET_BATCH_FORMAT sparkplug has an order of messages for each session, which another gateway cannot continue after a takeover. Set another one with SEGANET_PRESET cluster.'
-    );
-  }
-  if (values.SEGANET_COMMANDS !== 'off') {
-    problems.push(
-      'SEGANET_COMMANDS on has no effect with SEGANET_PRESET cluster, in which the cloud does not know the gateway of a device. Unset it.'
     );
   }
   if ((values.SEGANET_KAFKA_SASL === 'none') !== (values.SEGANET_KAFKA_USERNAME === '')) {

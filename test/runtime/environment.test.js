@@ -47,7 +47,7 @@ describe('the table', () => {
     const names = VARIABLES.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(used));
     const elsewhere =
-      /HOME|PROFILE|PRESET|KAFKA|LANGUAGE|USERNAME|PASSWORD|SECRET|EDITOR|STATUS|METRICS|ADMIN|LOG_F|TENANTS|OVERLAY/;
+      /HOME|PROFILE|PRESET|KAFKA|CLUSTER|LANGUAGE|USERNAME|PASSWORD|SECRET|EDITOR|STATUS|METRICS|ADMIN|LOG_F|TENANTS|OVERLAY/;
     expect(used).toEqual(expect.arrayContaining(names.filter((name) => !elsewhere.test(name))));
   });
 
@@ -56,7 +56,7 @@ describe('the table', () => {
     const used = [...flow.matchAll(/\$\{(SEGANET_[A-Z_]+)\}/g)].map(([, name]) => name);
     const names = VARIABLES.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(used));
-    expect(used).toEqual(expect.arrayContaining(names.filter((name) => /KAFKA/.test(name))));
+    expect(used).toEqual(expect.arrayContaining(names.filter((name) => /KAFKA|CLUSTER/.test(name))));
   });
 
   test('has the defaults of properties without a variable in the default flow', () => {
@@ -205,7 +205,6 @@ describe('a cluster', () => {
     [{ ...cluster, SEGANET_ACKNOWLEDGE: 'safe' }, /that only this machine has.* Set replicated, or unset it/],
     [{ ...cluster, SEGANET_BATCH_MODE: 'records' }, /without their time and number.* set envelope/],
     [{ ...cluster, SEGANET_BATCH_FORMAT: 'sparkplug', SEGANET_SPARKPLUG_GROUP: 'g' }, /Set another one/],
-    [{ ...cluster, SEGANET_COMMANDS: 'on' }, /SEGANET_COMMANDS on has no effect/],
     [{ ...cluster, SEGANET_KAFKA_SASL: 'plain' }, /belong together/],
     [{ ...cluster, SEGANET_KAFKA_USERNAME: 'me' }, /belong together/],
     [{ SEGANET_KAFKA_BROKERS: 'a' }, /has no effect with SEGANET_PRESET single/],

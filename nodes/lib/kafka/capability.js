@@ -2,7 +2,8 @@
 // What Kafka adds to the engine.
 
 const { kafkaSourcesOf, kafkaUplinksOf } = require('./live');
-const { addKafkaSource, addProducer } = require('./metrics');
+const { allGateways } = require('./gateways/joined');
+const { addGateways, addKafkaSource, addProducer } = require('./metrics');
 
 exports.threads = () => require('./uplink');
 
@@ -14,6 +15,9 @@ exports.connectionTest = {
 
 /** @type {import('../metrics').MetricsAddition} */
 exports.metrics = {
+  process: (out) => {
+    for (const [cluster, gateways] of allGateways()) addGateways(out, cluster, gateways.figures());
+  },
   sources: {
     kafka: (out, labels, figures) => {
       if (figures) addKafkaSource(out, labels, figures);

@@ -12,14 +12,21 @@ const { accessSentence, meaningOf, topicSentence } = require('./uplink/errors');
 /** @typedef {import('../uplink/session/test-steps').Step} Step */
 /** @typedef {import('./settings/kafka-options').Broker} Broker */
 
-/** @type {{ options: import('./settings/kafka-options').CheckedOptions, topics: import('./cluster-test').Topic[] }} */
-const { options, topics } = workerData;
+/**
+ * @type {{ options: import('./settings/kafka-options').CheckedOptions, topics: import('./cluster-test').Topic[],
+ *   shared: string[] }}
+ */
+const { options, topics, shared } = workerData;
 const client = loadClient();
 
 /** Bit of the operation WRITE in the operations that the user may do with a topic. */
 const WRITE = 1 << 4;
 /** The cluster does not say which. */
 const UNKNOWN_OPERATIONS = -2147483648;
+/** Kafka's type of a resource. */
+const TOPIC = 2;
+const CLEANUP = 'cleanup.policy';
+const IN_SYNC = 'min.insync.replicas';
 const FORBIDDEN = 'TOPIC_AUTHORIZATION_FAILED';
 
 /** @param {Broker} broker */
@@ -147,9 +154,47 @@ class OneBroker {
     return topics.map(({ name }) => name).join(', ');
   }
 
+  /** Looks whether the topics that gateways share are as they must be. */
+  async shared() {
+    const answer = await this.ask(shared);
+    for (const name of shared) {
+      const { errorCode = 3, partitions = [] } =
+        answer.topics.find((/** @type {any} */ each) => each.name === name) ?? {};
+      const code = errorCode ? new client.ProtocolError(errorCode).apiId : '';
+      const problem = code
+        ? sharedFailure(name, code)
+        : partitions.length > 1
+          ? `The topic "${name}" has ${partitions.length} partitions. Gateways share one order: create it with one.`
+          : await this.#settingsProblem(name);
+      if (problem) throw new Failure({ code: code || 'TOPIC_UNFIT', reason: problem });
+    }
+    return shared.join(', ');
+  }
+
+  /** @param {string} name @returns {Promise<string>} what is wrong with the settings of a topic, '' = nothing */
+  async #settingsProblem(name) {
+    const connection = await this.#inTime(this.producer.connections.get(this.broker));
+    const resources = [{ resourceType: TOPIC, resourceName: name, configurationKeys: [CLEANUP, IN_SYNC] }];
+    const { results } = await this.#inTime(client.describeConfigsV1.api.async(connection, resources));
+    const valueOf = (/** @type {string} */ wanted) =>
+      results[0]?.configs.find((/** @type {any} */ each) => each.name === wanted)?.value;
+    if (valueOf(CLEANUP) !== 'compact')
+      return `The topic "${name}" is not compacted only, so Kafka forgets what gateways share. Set its ${CLEANUP} to compact.`;
+    return Number(valueOf(IN_SYNC)) < 2
+      ? `The topic "${name}" takes records that only one broker has. Set its ${IN_SYNC} to 2.`
+      : '';
+  }
+
   close() {
     this.producer?.close(true, () => {});
   }
+}
+
+/** @param {string} name of a topic that gateways share @param {string} code Kafka's name of the error */
+function sharedFailure(name, code) {
+  return code === 'UNKNOWN_TOPIC_OR_PARTITION'
+    ? `The topic "${name}", which gateways share, does not exist. Create it, compacted and with one partition.`
+    : `The topic "${name}" cannot be shared by gateways (${code}). Allow this user to read, write and describe it.`;
 }
 
 /** @param {string} name @param {string} code Kafka's name of the error */
@@ -181,6 +226,7 @@ async function run() {
     });
     const isWhole = await rest.step('cluster', () => first.cluster());
     if (isWhole && topics.length > 0) await rest.step('topics', () => first.topics());
+    if (isWhole && shared.length > 0) await rest.step('gateways', () => first.shared());
     steps.push(...rest.steps);
   }
   for (const each of all) each.close();

@@ -27,16 +27,16 @@ const START_MS = 10000;
  * @throws {Error} with a sentence, for a wrong setting or a missing client
  */
 async function testCluster(RED, { node, config, credentials, nodes, gateway }) {
-  const { options } = readCluster(RED, node, config, credentials);
+  const { options, shared } = readCluster(RED, node, config, credentials);
   const lacks = missingClient();
   if (lacks) throw new Error(lacks);
   const checked = checkOptions({ ...options, gateway }, '');
   const brokers = checked.brokers.slice(0, MOST_BROKERS);
   const topics = topicsAt(nodes, config.id, gateway);
   return inThread(
-    { options: { ...checked, brokers }, topics },
+    { options: { ...checked, brokers }, topics, shared: shared ? [shared.commands, shared.devices] : [] },
     // Each broker is tried, then the cluster and its topics.
-    START_MS + (brokers.length + 1) * (checked.connectTimeoutMs + checked.ackTimeoutMs)
+    START_MS + (brokers.length + 2) * (checked.connectTimeoutMs + checked.ackTimeoutMs)
   );
 }
 

@@ -72,6 +72,53 @@ function addKafkaSource(out, labels, figures) {
 }
 
 /**
+ * @param {Exposition} out
+ * @param {string} cluster id of its node
+ * @param {ReturnType<InstanceType<typeof import('./gateways/gateways').Gateways>['figures']>} figures
+ */
+function addGateways(out, cluster, figures) {
+  const labels = { cluster };
+  const state = out.gauge(
+    'seganet_cluster_state',
+    'State of the topics that gateways share: 1 for the current one.'
+  );
+  for (const each of STATES) state.add({ ...labels, state: each }, figures.state === each);
+  out
+    .gauge('seganet_cluster_ready', '1 if the topics were read from their start.')
+    .add(labels, figures.isReady);
+  out
+    .gauge('seganet_cluster_unwritten_records', 'Records that Kafka does not have yet.')
+    .add(labels, figures.unwritten);
+  out.gauge('seganet_cluster_devices', 'Devices in the table of all gateways.').add(labels, figures.devices);
+  out
+    .counter(
+      'seganet_cluster_taken_over_total',
+      'Connections that ended because the device connected elsewhere.'
+    )
+    .add(labels, figures.takenOver);
+  out
+    .gauge('seganet_cluster_commands_waiting', 'Commands that wait in the cluster.')
+    .add(labels, figures.commands);
+  out
+    .gauge('seganet_cluster_commands_waiting_bytes', 'Bytes of these commands.')
+    .add(labels, figures.commandBytes);
+  const outcomes = out.counter(
+    'seganet_cluster_outcomes_total',
+    'Commands that this gateway has ended, by outcome.'
+  );
+  for (const [status, count] of Object.entries(figures.outcomes)) outcomes.add({ ...labels, status }, count);
+  out
+    .counter('seganet_cluster_late_outcomes_total', 'Outcomes that came after that of another gateway.')
+    .add(labels, figures.late);
+  out
+    .counter(
+      'seganet_cluster_invalid_records_total',
+      'Records of the topics that are no command and no device.'
+    )
+    .add(labels, figures.invalid);
+}
+
+/**
  * Adds the code of the reason why something does not work.
  * @param {Exposition} out
  * @param {string} name
@@ -88,4 +135,4 @@ function addTrouble(out, name, labels, code) {
 /** @param {string} name */
 const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-module.exports = { addKafkaSource, addProducer };
+module.exports = { addGateways, addKafkaSource, addProducer };

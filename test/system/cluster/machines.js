@@ -223,4 +223,4 @@ class Machines {
   }
 }
 
-module.exports = { Machines, PARTITIONS, TOPICS };
+module.exports = { Machine, Machines, PARTITIONS, TOPICS };

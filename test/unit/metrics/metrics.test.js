@@ -5,6 +5,8 @@
 const { COUNTERS } = require('../../../nodes/lib/metrics/counters');
 const { addDirectory } = require('../../../nodes/lib/directory/metrics');
 const kafka = require('../../../nodes/lib/kafka/capability');
+const { Gateways } = require('../../../nodes/lib/kafka/gateways/gateways');
+const { open } = require('../../../nodes/lib/kafka/gateways/joined');
 const { metricsText } = require('../../../nodes/lib/metrics');
 const ocf = require('../../../nodes/lib/ocf/capability');
 const { addOverlay } = require('../../../nodes/lib/overlay/metrics');
@@ -226,6 +228,9 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
   };
   const alarms = { state: 'connected', paths: ['eth0', 'wwan0'], sent: 7, leadFirst: 4, secondFirst: 3 };
   const uplinks = [uplink({ energy, alarms, producers: [producer], ...compression, ...listed })];
+  const gateways = /** @type {any} */ ({ topics: { devices: 'd', commands: 'c' }, warn() {} });
+  const closers = [];
+  open(/** @type {any} */ ({ id: 'k1', on: (_event, close) => closers.push(close) }), new Gateways(gateways));
   const rows = [{ wakes: 1, failures: 0, sessions: 1, rescues: 0, wokenMs: 1500 }];
   const one = {
     name: 'acme',
@@ -252,6 +257,7 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
     ...[kafka.metrics, ocf.metrics, withTenants.metrics]
   ];
   const families = parseMetrics(metricsText(engines, undefined, additions));
+  for (const close of closers) close();
   expect(families.get('seganet_tenant_last_wake_seconds')?.samples[0]).toMatchObject({ value: 1.5 });
   const conditional = [...documentedMetrics()].filter(([, { isConditional }]) => isConditional);
   expect(conditional.length).toBeGreaterThan(10);

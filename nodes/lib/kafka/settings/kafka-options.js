@@ -6,6 +6,7 @@ const { isLoopback } = require('../../base/loopback');
 const { badCharacter } = require('../../base/topic-template');
 const { shown } = require('../../base/values');
 const { tlsOptions } = require('../../settings/broker-options');
+const { isTopicName } = require('./kafka-names');
 const { clientIdsOf } = require('../../settings/group-options');
 const { checkReconnect } = require('../../settings/uplink-options');
 
@@ -90,11 +91,13 @@ function shownAddress([{ host, port }]) {
  * Turns the settings of a cluster node into options.
  * @param {ReturnType<typeof import('../../base/options').parseOptions<typeof import('./kafka').schema>>['values']} values
  * @param {{ node: any, files: import('../../settings/uplink-options').TlsFiles | undefined }} tls core tls-config node, and its files
- * @returns {{ options: Omit<KafkaOptions, 'gateway'>, warning: string }}
+ * @returns {{ options: Omit<KafkaOptions, 'gateway'>, warning: string,
+ *   shared: { commands: string, devices: string } | null }} shared: topics of what gateways share, null = nothing
  * @throws {Error} with a sentence
  */
 function clusterOptions(values, tls) {
-  const { security, sasl, username = '', password, requestKiB, backlogShare, ...rest } = values;
+  const { security, sasl, username = '', password, requestKiB, backlogShare, ...others } = values;
+  const { commands, commandsTopic, devicesTopic, ...rest } = others;
   const brokers = parseBrokers(values.brokers);
   checkReconnect(values.reconnectMinMs, values.reconnectMaxMs);
   const secure = security === 'tls';
@@ -104,6 +107,7 @@ function clusterOptions(values, tls) {
       ? ''
       : `The connections to the Kafka cluster at ${far.host} are not encrypted${sasl === 'plain' ? ', and they show the password' : ''}. Choose TLS outside this machine.`;
   return {
+    shared: commands === 'on' ? sharedTopics(commandsTopic, devicesTopic) : null,
     warning,
     options: {
       ...rest,
@@ -117,6 +121,18 @@ function clusterOptions(values, tls) {
       backlogShare: backlogShare / 100
     }
   };
+}
+
+/** @param {string} commands @param {string} devices */
+function sharedTopics(commands, devices) {
+  const wrong = [commands, devices].find((topic) => !isTopicName(topic));
+  if (wrong !== undefined)
+    throw new TypeError(
+      `'${shown(wrong)}' is no name of a Kafka topic. Use letters, digits, dot, underscore and hyphen.`
+    );
+  if (commands === devices)
+    throw new TypeError(`Commands and devices have the same topic '${shown(devices)}'. Give each its own.`);
+  return { commands, devices };
 }
 
 /** @param {string} mechanism @param {string} username @param {string} password */

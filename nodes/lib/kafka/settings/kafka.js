@@ -52,7 +52,20 @@ const rows = /** @type {const} */ ({
   compression: { type: 'choice', values: ['none', 'gzip', 'snappy', 'lz4', 'zstd'], default: 'none' },
   requestKiB: { type: 'integer', min: 1, max: 65536, default: 512, unit: 'KiB' },
   backlogRate: { type: 'integer', min: 0, max: 10000000, default: 5000 },
-  backlogShare: { type: 'integer', min: 1, max: 100, default: 50, unit: '%' }
+  backlogShare: { type: 'integer', min: 1, max: 100, default: 50, unit: '%' },
+  commands: { type: 'choice', values: ['off', 'on'], default: 'off' },
+  commandsTopic: {
+    type: 'text',
+    default: 'seganet.commands',
+    variable: 'SEGANET_CLUSTER_COMMANDS',
+    help: 'cluster: topic of the commands that the gateways share.'
+  },
+  devicesTopic: {
+    type: 'text',
+    default: 'seganet.devices',
+    variable: 'SEGANET_CLUSTER_DEVICES',
+    help: 'cluster: topic in which each gateway names its devices.'
+  }
 });
 
 module.exports = { rows, schema: schemaOf(rows) };
