@@ -12,6 +12,9 @@ const { orphansEnd } = require('../child');
 const { waitForPort } = require('../net');
 
 const run = promisify(execFile);
+/** A commit, as DumpLogSegments prints it. */
+const COMMIT =
+  /key: \{"type":"\d+","data":(\{"group":[^}]*"partition":\d+\})\} payload: \{"version":"\d+","data":\{"offset":(\d+)/g;
 const START_MS = 120000;
 /** A cluster id is 16 bytes in base64url. */
 const CLUSTER = 'c2VnYW5ldC1rYWZrYS10ZQ';
@@ -138,6 +141,20 @@ class KafkaBroker {
       { maxBuffer: 64 * 1024 * 1024 }
     );
     return stdout.split('\n').slice(0, -1);
+  }
+
+  /**
+   * Reads all commits of consumer groups in their order from the log of the broker.
+   * @returns {Promise<{ group: string, topic: string, partition: number, offset: number }[]>}
+   */
+  async commits() {
+    const file = path.join(this.folder, 'data/__consumer_offsets-0/00000000000000000000.log');
+    const dump = ['kafka.tools.DumpLogSegments', '--offsets-decoder', '--files', file];
+    const { stdout } = await run('java', [...this.#java('256m'), ...dump], { maxBuffer: 1 << 30 });
+    return [...stdout.matchAll(COMMIT)].map(([, key, offset]) => ({
+      ...JSON.parse(key),
+      offset: Number(offset)
+    }));
   }
 
   /** Kills the process as `kill -9` does. */

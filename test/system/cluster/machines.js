@@ -16,8 +16,6 @@ const { Balancer } = require('./balancer');
 const ROOT = path.join(__dirname, '../../..');
 const RUN = path.join(ROOT, 'native/node/run.js');
 const TOPICS = ['seganet.critical', 'seganet.high', 'seganet.normal', 'seganet.bulk'];
-/** The groups of the preset, with their topics. */
-const GROUPS = { 'seganet-urgent': TOPICS.slice(0, 2), 'seganet-normal': TOPICS.slice(2) };
 const PARTITIONS = 6;
 const SIZE = 3;
 const READY_MS = 300000;
@@ -194,18 +192,18 @@ class Machines {
     );
   }
 
-  /** Committed offsets, by group, topic and partition; those that cannot be read now are missing. */
-  async committed() {
+  /** @returns {Promise<number>} commits that were behind an earlier one: of a gateway that no longer had the partition */
+  async backwardCommits() {
     /** @type {Map<string, number>} */
-    const found = new Map();
-    const partitions = Array.from({ length: PARTITIONS }, (_, i) => i);
-    for (const [group, topics] of Object.entries(GROUPS)) {
-      for (const topic of topics) {
-        const offsets = await this.client.committed(group, topic, partitions).catch(() => []);
-        for (const [i, offset] of offsets.entries()) found.set(`${group} ${topic} ${i}`, offset);
-      }
+    const latest = new Map();
+    let backward = 0;
+    for (const { group, topic, partition, offset } of await this.kafka.brokers[0].commits()) {
+      const name = `${group} ${topic} ${partition}`;
+      if (offset < (latest.get(name) ?? 0)) backward++;
+      latest.set(name, offset);
     }
-    return found;
+    if (latest.size === 0) throw new Error('There is no commit in the log of the broker.');
+    return backward;
   }
 
   async stop() {

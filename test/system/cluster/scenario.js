@@ -37,34 +37,6 @@ const ARRIVE_MS = 180000;
  * @property {number} longestMs of a record from its first gateway to the cloud
  */
 
-class Watch {
-  /** @param {Machines} machines */
-  constructor(machines) {
-    this.machines = machines;
-    /** @type {Map<string, number>} */
-    this.latest = new Map();
-    /** Commits that were behind an earlier one: of a gateway that no longer had the partition. */
-    this.backward = 0;
-    this.isOver = false;
-    this.ended = this.#watch();
-  }
-
-  async #watch() {
-    while (!this.isOver) {
-      for (const [name, offset] of await this.machines.committed()) {
-        if (offset < (this.latest.get(name) ?? -1)) this.backward++;
-        this.latest.set(name, offset);
-      }
-      await sleep(300);
-    }
-  }
-
-  async stop() {
-    this.isOver = true;
-    await this.ended;
-  }
-}
-
 /**
  * @param {Machines} machines
  * @param {import('./machines').Machine} machine
@@ -100,7 +72,6 @@ async function runFaults({ runs, rate, random, log = () => {}, faults = FAULTS }
   const arrivals = new Arrivals();
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-cluster-'));
   const machines = await Machines.start((line, gateway) => arrivals.add(line, gateway));
-  const watch = new Watch(machines);
   /** @type {Result[]} */
   const results = [];
   /** @type {typeof FAULTS[number][]} */
@@ -148,18 +119,17 @@ async function runFaults({ runs, rate, random, log = () => {}, faults = FAULTS }
           `${gaps.length} devices back (p99 ${backMs} ms), partitions taken over after ${beganMs} ms, drained after ${drainedMs} ms, longest way ${longestMs} ms`
       );
     }
-    await watch.stop();
     const stored = await readAll(machines);
+    const backward = await machines.backwardCommits();
     return {
       results,
       arrivals,
       stored,
-      backward: watch.backward,
+      backward,
       gaps: machines.balancer.gaps,
       ...stored.compare(arrivals)
     };
   } finally {
-    watch.isOver = true;
     await machines.stop();
     fs.rmSync(folder, { recursive: true, force: true });
   }
