@@ -354,7 +354,7 @@ const FAULTS = {
     const name = await scene.pair.etcdLeader();
     await scene.pair.killEtcd(name);
     await sleep(500 + random.integer(5000));
-    scene.pair.startEtcd(name);
+    await scene.pair.startEtcd(name);
   },
   'the cloud is away while the active machine burns': async (scene, active) => {
     await scene.cloud.stop();
