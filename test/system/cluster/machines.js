@@ -21,7 +21,7 @@ const SIZE = 3;
 const READY_MS = 300000;
 /** Beside those of KafkaCluster: a lost broker and a lost gateway are each replaced within two seconds. */
 const LINES = [
-  'broker.session.timeout.ms=1500',
+  'broker.session.timeout.ms=2000',
   'broker.heartbeat.interval.ms=250',
   'group.min.session.timeout.ms=1000'
 ];
