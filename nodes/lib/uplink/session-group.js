@@ -249,7 +249,7 @@ class Group {
     const { cost, feeder, keeper, session } = this;
     if (!feeder.source) return;
     cost.isMetered = keeper?.isMetered ?? false;
-    const isV6 = this.isSaving && this.#socket().localAddress.includes(':');
+    const isV6 = this.isSaving && this.socketView().localAddress.includes(':');
     const { headBytes, recordBytes } = cost.update({ isTls: session.options.secure, isV6 });
     this.isSaving = feeder.source.setCost(cost.isMetered, headBytes, recordBytes);
   }
