@@ -13,8 +13,9 @@ ${Object.keys(FAULTS)
   .map((name) => `  ${name}`)
   .join('\n')}
 The command fails if a record with an acknowledgement is lost, if first copies of a device and class arrive out of order,
-if a record that its device sent once arrives with two keys, or if a transaction of an earlier owner of the log is behind
-one of a later owner. It needs root, PostgreSQL, Patroni, etcd, nft and mosquitto.
+if a record that its device sent once arrives with two keys, if a transaction of an earlier owner of the log is behind
+one of a later owner, or if the pair does not work again after a fault, which is then the last one. It needs root,
+PostgreSQL, Patroni, etcd, nft and mosquitto.
 
   --runs N      faults (20)
   --seed N      (default: from the clock); it is printed
@@ -62,31 +63,24 @@ async function main() {
 async function runFaults({ runs, seed, names, log, isVerbose = false }) {
   const random = seeded(seed);
   const scene = new Scene();
-  let done = 0;
+  let [done, errors] = [0, 0];
   try {
     await scene.start();
-    for (; done < runs; done++) {
+    for (; done < runs && errors === 0; done++) {
       const name = names[random.integer(names.length)];
       await sleep(500 + random.integer(1500));
-      scene.devices?.gaps();
-      const active = await scene.active();
-      const before = performance.now();
-      scene.notes = '';
-      await FAULTS[name](scene, active, random);
-      const now = await scene.active();
-      await scene.pair?.replicated();
-      const gaps = scene.devices?.gaps() ?? [];
-      const verdict = scene.devices?.verdict();
-      log(
-        `${done + 1} ${name}${scene.notes}: ${active} → ${now}, ${Math.round(performance.now() - before)} ms, longest wait of a device ` +
-          `${Math.max(...gaps)} ms, ${verdict?.acked} acknowledged, ${verdict?.disorder} out of order`
-      );
+      try {
+        log(`${done + 1} ${await inject(scene, name, random)}`);
+      } catch (error) {
+        errors++;
+        log(`${done + 1} ${name}${scene.notes}: ${/** @type {Error} */ (error).message}`);
+      }
     }
     const verdict = /** @type {import('./devices').Verdict} */ (await scene.devices?.finish(SETTLE_MS));
     const { acked, lost, disorder, copies, otherKey } = verdict;
     const fenced = Object.values(scene.members).reduce((sum, member) => sum + member.fenced, 0);
     const owners = await scene.owners();
-    const failures = lost.length + disorder + otherKey + owners.late;
+    const failures = lost.length + disorder + otherKey + owners.late + errors;
     if (lost.length > 0) log(`lost: ${lost.slice(0, 20).join(', ')}`);
     if (isVerbose || failures > 0) {
       for (const { name, child } of Object.values(scene.members))
@@ -98,6 +92,27 @@ async function runFaults({ runs, seed, names, log, isVerbose = false }) {
   } finally {
     await scene.end();
   }
+}
+
+/**
+ * Injects one fault, and waits until both machines work again.
+ * @param {Scene} scene @param {string} name @param {ReturnType<typeof seeded>} random
+ * @returns {Promise<string>} what happened
+ */
+async function inject(scene, name, random) {
+  scene.notes = '';
+  scene.devices?.gaps();
+  const active = await scene.active();
+  const before = performance.now();
+  await FAULTS[name](scene, active, random);
+  const now = await scene.active();
+  await scene.pair?.replicated();
+  const gap = Math.max(...(scene.devices?.gaps() ?? []));
+  const verdict = scene.devices?.verdict();
+  return (
+    `${name}${scene.notes}: ${active} → ${now}, ${Math.round(performance.now() - before)} ms, longest wait of a device ` +
+    `${gap} ms, ${verdict?.acked} acknowledged, ${verdict?.disorder} out of order`
+  );
 }
 
 if (require.main === module) {
