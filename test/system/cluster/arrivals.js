@@ -13,8 +13,6 @@ const NAMES = ['', 'critical', 'high', 'normal', 'bulk'];
  */
 const idOf = ({ d, c, ts, s }) => `${d} ${c} ${ts} ${s}`;
 
-/** @typedef {{ beganMs: number, drainedMs: number }} Orphan times since its gateway was lost, 0 = not yet */
-
 /** @param {{ device: string, k: number, seq: number }} sent by the generator */
 const nameOf = ({ device, k, seq }) => `${device} ${k} ${seq}`;
 
@@ -39,36 +37,32 @@ class Arrivals {
     this.longestMs = 0;
     /** Which gateway has sent the last first copy of each device and kind. @type {Map<string, string>} */
     this.senders = new Map();
-    /** Of a gateway that is lost. @type {{ name: string, at: number, lanes: Map<string, Orphan> }} */
-    this.orphans = { name: '', at: 0, lanes: new Map() };
+    /**
+     * Of a gateway that is lost: devices and kinds whose waiting records have not all arrived, and those of them that
+     * others send. @type {{ name: string, at: number, lanes: Set<string>, begun: Set<string> }}
+     */
+    this.orphans = { name: '', at: 0, lanes: new Set(), begun: new Set() };
+    /** From lost() until others had begun to send all orphans, and until none of these was late any more. */
+    this.waits = { beganMs: 0, drainedMs: 0 };
   }
 
   /** A gateway is lost: its devices and kinds are orphans from now on. @param {string} name */
   lost(name) {
-    const own = [...this.senders].filter(([, sender]) => sender === name);
-    const lanes = new Map(own.map(([lane]) => [lane, { beganMs: 0, drainedMs: 0 }]));
-    this.orphans = { name, at: Date.now(), lanes };
+    const own = [...this.senders].filter(([, sender]) => sender === name).map(([lane]) => lane);
+    this.orphans = { name, at: Date.now(), lanes: new Set(own), begun: new Set() };
+    this.waits = { beganMs: 0, drainedMs: 0 };
     this.longestMs = 0;
-  }
-
-  /**
-   * How long orphans waited since lost().
-   * @returns {{ beganMs: number, drainedMs: number }} until the last one of them had a record of another gateway, and
-   *   one that was less than a second under way
-   */
-  waits() {
-    const all = [...this.orphans.lanes.values()];
-    const most = (/** @type {keyof Orphan} */ name) => Math.max(0, ...all.map((orphan) => orphan[name]));
-    return { beganMs: most('beganMs'), drainedMs: most('drainedMs') };
   }
 
   /** @param {string} lane @param {string} gateway @param {number} wayMs */
   #adopt(lane, gateway, wayMs) {
-    const { name, at, lanes } = this.orphans;
-    const orphan = lanes.get(lane);
-    if (!orphan || gateway === name) return;
-    orphan.beganMs ||= Date.now() - at;
-    if (wayMs <= LATE_MS) orphan.drainedMs ||= Date.now() - at;
+    const { name, at, lanes, begun } = this.orphans;
+    if (gateway === name || !lanes.has(lane)) return;
+    if (wayMs <= LATE_MS) return void lanes.delete(lane);
+    const ms = Date.now() - at;
+    if (!begun.has(lane)) this.waits.beganMs = ms;
+    begun.add(lane);
+    this.waits.drainedMs = ms;
   }
 
   /** @param {string} line of an envelope @param {string} gateway that has sent it */

@@ -75,17 +75,19 @@ test('the judge measures how long the devices of a lost gateway waited for anoth
   const arrivals = new Arrivals();
   const arrive = (/** @type {string} */ gateway, /** @type {number} */ seq, /** @type {number} */ ts) =>
     arrivals.add(line(seq, { ts }), gateway);
-  arrive('a', 0, 10000);
+  for (const seq of [0, 1]) arrive('a', seq, 10000);
   arrivals.lost('a');
   jest.setSystemTime(12000);
-  arrive('a', 1, 10000);
-  expect(arrivals.waits()).toEqual({ beganMs: 0, drainedMs: 0 });
+  arrive('a', 2, 10000);
+  expect(arrivals.waits).toEqual({ beganMs: 0, drainedMs: 0 });
   jest.setSystemTime(13000);
-  arrive('b', 2, 11000);
+  arrive('b', 3, 11000);
   jest.setSystemTime(14000);
-  arrive('b', 3, 13500);
+  arrive('b', 4, 12500);
   jest.setSystemTime(15000);
-  arrive('b', 4, 13000);
-  expect(arrivals.waits()).toEqual({ beganMs: 3000, drainedMs: 4000 });
+  arrive('b', 5, 14500);
+  // It was not waiting since the loss.
+  arrive('b', 6, 13500);
+  expect(arrivals.waits).toEqual({ beganMs: 3000, drainedMs: 4000 });
   jest.useRealTimers();
 });

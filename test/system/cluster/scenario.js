@@ -32,8 +32,8 @@ const ARRIVE_MS = 180000;
  * @property {number} copies
  * @property {number} backMs until the devices of the gateway were back, p99
  * @property {number} beganMs from the fault until other gateways have sent a record of each device and class of the
- *   gateway
- * @property {number} drainedMs until they have sent one of each that was less than a second under way
+ *   gateway that has records more than a second old; 0 = none has
+ * @property {number} drainedMs until they have sent all of these
  * @property {number} longestMs of a record from its first gateway to the cloud
  */
 
@@ -107,7 +107,7 @@ async function runFaults({ runs, rate, random, log = () => {}, faults = FAULTS }
         timeoutMs: ARRIVE_MS,
         everyMs: 200
       }).catch(() => {});
-      const { beganMs, drainedMs } = arrivals.waits();
+      const { beganMs, drainedMs } = arrivals.waits;
       await machines.whole();
       const gaps = machines.balancer.gaps.slice(gapsFrom).sort((a, b) => a - b);
       const backMs = Math.round(gaps[Math.floor(gaps.length * 0.99)] ?? 0);
