@@ -192,7 +192,7 @@ class Machines {
     );
   }
 
-  /** @returns {Promise<number>} commits that were behind an earlier one: of a gateway that no longer had the partition */
+  /** @returns {Promise<number>} commits behind an earlier one: of a gateway that no longer had the partition */
   async backwardCommits() {
     /** @type {Map<string, number>} */
     const latest = new Map();

@@ -71,7 +71,9 @@ class Device {
 }
 
 class Devices {
-  /** @param {{ servers: { host: string, port: number }[], devices: number, everyMs: number, cloudPort: number }} options */
+  /**
+   * @param {{ servers: { host: string, port: number }[], devices: number, everyMs: number, cloudPort: number }} options
+   */
   constructor({ servers, devices, everyMs, cloudPort }) {
     this.devices = Array.from({ length: devices }, (_, i) => new Device(`dev${i}`, servers, everyMs));
     this.cloudPort = cloudPort;

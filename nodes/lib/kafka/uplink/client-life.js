@@ -34,7 +34,7 @@ class Connection {
   /** They close the clients. @type {((done: () => void) => void)[]} */
   #closers = [];
 
-  /** @param {(error: unknown) => void} onError @param {(client: any) => void} watch gets each client with connections */
+  /** @param {(error: unknown) => void} onError @param {(client: any) => void} watch gets each client */
   constructor(onError, watch) {
     this.#onError = onError;
     this.#watch = watch;
