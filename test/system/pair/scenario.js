@@ -22,6 +22,8 @@ const NAMES = /** @type {Name[]} */ (['a', 'b']);
 const GATEWAY_ID = 'pair';
 const [MQTT_PORT, EDITOR_PORT] = [1883, 1880];
 const LIMIT_MS = 60000;
+/** The other gateway may take the log of one that is busy for longer. */
+const SILENCE_MS = 1000;
 /** A gateway that another one has replaced ends with it. */
 const EXIT_FENCED = 75;
 
@@ -316,10 +318,13 @@ const FAULTS = {
   },
   'the active gateway deploys': async (scene, active) => {
     const headers = { 'content-type': 'application/json', 'node-red-deployment-type': 'reload' };
+    const before = performance.now();
     const { status } = await scene.members[active].ask('/flows', { method: 'POST', headers }, '[]');
     if (status !== 204) throw new Error(`The deploy got ${status}.`);
+    const tookMs = performance.now() - before;
     const now = await scene.active();
-    if (now !== active) throw new Error('A deploy moved the log to the other gateway.');
+    if (now !== active && tookMs < SILENCE_MS)
+      throw new Error('A deploy moved the log to the other gateway.');
   },
   'the primary moves': async (scene) => scene.pair.switchover(),
   'the active machine is cut off, devices and cloud reach it': (scene, active, random) =>
