@@ -250,6 +250,27 @@ withBroker('commands', () => {
     expect(session.got[0].rest).toBe('y');
   });
 
+  test.each([4, 5])(
+    'with MQTT %i, each command of a group arrives at one of its gateways',
+    async (protocolVersion) => {
+      const group = `group-${protocolVersion}`;
+      const [one, two] = ['-1', '-2'].map((tail) =>
+        start({ protocolVersion, commandGroup: group, clientId: gateway + tail })
+      );
+      for (const each of [one, two]) await until(() => each.view().state === 'connected');
+      await until(() => count(`Sending SUBACK to ${gateway}-`) === 2);
+      for (let i = 0; i < 20; i++) await say(`cmd/${group}/d/${i}`);
+      await until(() => one.got.length + two.got.length === 20);
+      expect(new Set([...one.got, ...two.got].map(({ rest }) => rest)).size).toBe(20);
+      // A report to a topic of commands would come back as one.
+      const got = await reports(`cmd-report/${group}/#`);
+      one.session.report({ device: 'd', rest: 'r', responseTopic: `cmd/${group}/d/x`, body: {} });
+      await until(() => got.length === 1);
+      expect(got[0][0]).toBe(`cmd-report/${group}/d/r`);
+      expect(one.got.length + two.got.length).toBe(20);
+    }
+  );
+
   test('sends reports of an outage when it is over', async () => {
     const session = start({ protocolVersion: 4, commandPrefix: 'site/cmd' });
     await until(() => session.view().state === 'connected');

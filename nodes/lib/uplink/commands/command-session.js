@@ -91,7 +91,11 @@ class CommandSession {
    * @param {{device: string, rest: string, responseTopic?: string, correlation?: Uint8Array, body: object}} report
    */
   report({ device, rest, responseTopic, correlation, body }) {
-    const isAsked = this.parts.options.protocolVersion === 5 && isTopicName(responseTopic);
+    const isAsked =
+      this.parts.options.protocolVersion === 5 &&
+      isTopicName(responseTopic) &&
+      // A shared subscription would give it back as a command.
+      !(this.names.isShared && parseTopic(responseTopic, this.names));
     const topic = isAsked ? responseTopic : reportTopic({ device, rest }, this.names);
     this.reports.add({ topic, payload: JSON.stringify(body), ...(isAsked && { correlation }) });
   }
