@@ -138,6 +138,7 @@ class Commands {
       report: (command, { status, reason }) => this.#notifyCloud(command, status, reason),
       wake: (device) => void this.#desk.wake(device),
       leave: () => {
+        if (this.#shared !== store) return;
         this.#shared = null;
         this.#rows.clear();
         this.#desk.endAllShared();

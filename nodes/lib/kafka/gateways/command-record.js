@@ -1,6 +1,6 @@
 'use strict';
-// Records of the topic of commands, as docs/reference/messages.md describes them. The key is <device>/<id>, and the value
-// the command. A record without a value ends it; its headers have the outcome.
+// Records of the topic of commands, as docs/reference/messages.md describes them. The key is <device>/<id>, the value
+// is the command. A record without a value ends it; its headers have the outcome.
 
 const {
   deviceTopic,
@@ -81,14 +81,15 @@ function readCommand({ key, value, at }) {
     payload: payloadBase64 === undefined ? Buffer.from(payload) : Buffer.from(payloadBase64, 'base64'),
     qos: qos === 0 ? 0 : 1,
     expiresAt: expires,
-    origin: originOf(from, restOf({ device, topic }))
+    // Who may report is for gateways to say.
+    origin: originOf(isRow ? from : {}, restOf({ device, topic }))
   };
   const problem = commandProblem(command) || writeProblem(command);
   return problem ? { problem } : { command, by: isRow ? { gateway: by.gateway, boot: by.boot } : null };
 }
 
 /**
- * @param {any} from null: a flow of a gateway sent it; without one, the cloud wrote it into the topic
+ * @param {any} from null: a flow of a gateway sent it; without a broker, the cloud wrote it into the topic
  * @param {string} rest
  * @returns {Command['origin']}
  */

@@ -222,6 +222,14 @@ test.each([
   expect(topics.last(TOPICS.commands, 'lamp/x')?.headers?.reason).not.toBe('');
 });
 
+test('only a gateway says to which broker a command is reported', async () => {
+  b.connect('lamp');
+  const value = JSON.stringify({ device: 'lamp', id: 'x', from: { broker: 'cloud' } });
+  topics.records.push({ topic: TOPICS.commands, key: 'lamp/x', value, at: a.time });
+  await settle(a, b);
+  expect([outcome('lamp/x'), b.reports]).toEqual(['taken', []]);
+});
+
 test('the cloud withdraws a command by deleting it', async () => {
   a.come('lamp', 'on');
   await settle(a, b);
