@@ -341,6 +341,15 @@ describe('the chart', () => {
     }
   });
 
+  test('gives Kafka compacted topics of one order for what gateways share', () => {
+    const shared = ['seganet.commands', 'seganet.devices'];
+    const objects = render('kafka.yaml', '--set', `kafka.sharedTopics={${shared}}`);
+    const topics = objects.filter(({ spec }) => spec?.config?.['cleanup.policy'] === 'compact');
+    expect(topics.map(({ metadata }) => metadata.name)).toEqual(shared);
+    const config = { 'cleanup.policy': 'compact', 'min.insync.replicas': 2 };
+    for (const { spec } of topics) expect(spec).toEqual({ partitions: 1, replicas: 3, config });
+  });
+
   test.each([
     ['replicas=0', /replicas.*minimum/],
     ['replica=3', /additional properties 'replica' not allowed/],
@@ -368,6 +377,7 @@ describe('the chart', () => {
     ['env.SEGANET_LOG_URL=postgres://a@b/c', /belong together/],
     ['pair.gatewayId=a,env.SEGANET_LOG_URL=postgres://a@b/c', /replicas: a pair has 2 gateways/],
     ['kafka.topics={a}', /kafka\.cluster: name the Kafka object/],
+    ['kafka.sharedTopics={a}', /kafka\.cluster: name the Kafka object/],
     ['kafka.caSecret=a', /kafka\.brokers: name the brokers/]
   ])('refuses %s with a sentence', (set, message) => {
     const values = ['-f', path.join(CHART, 'examples/small.yaml'), '--kube-version', '1.35.0', '--set', set];

@@ -120,7 +120,7 @@ ports:
 {{- fail "flow: a flow of Node-RED is a JSON array. Pass its file: --set-file flow=gateway.json." }}
 {{- end }}
 {{- end }}
-{{- if and $values.kafka.topics (not $values.kafka.cluster) }}
+{{- if and (or $values.kafka.topics $values.kafka.sharedTopics) (not $values.kafka.cluster) }}
 {{- fail "kafka.cluster: name the Kafka object of Strimzi that gets the topics." }}
 {{- end }}
 {{- if and (or $values.kafka.caSecret $values.kafka.userSecret) (not $values.kafka.brokers) }}
