@@ -152,6 +152,25 @@ describe('the test of a Kafka cluster', () => {
     );
   });
 
+  test('names what is wrong with the topics that gateways share', async () => {
+    const plain = { brokers: broker.plainAddress, security: 'plaintext', commands: 'on' };
+    const last = async (name) =>
+      (await run({ ...plain, commandsTopic: `${name}.c`, devicesTopic: `${name}.d` })).at(-1);
+    expect(await last('none')).toMatch(
+      /^gateways failed: The topic "none\.c", which gateways share, does not exist\. Create it, compacted/
+    );
+    const compact = [{ name: 'cleanup.policy', value: 'compact' }];
+    const safe = [...compact, { name: 'min.insync.replicas', value: '2' }];
+    await client.createTopics(['wide.c', 'wide.d'], 2, safe);
+    expect(await last('wide')).toMatch(/^gateways failed: The topic "wide\.c" has 2 partitions\./);
+    await client.createTopics(['short.c', 'short.d'], 1);
+    expect(await last('short')).toMatch(/^gateways failed: .* Set its cleanup\.policy to compact\./);
+    await client.createTopics(['alone.c', 'alone.d'], 1, compact);
+    expect(await last('alone')).toMatch(/^gateways failed: .* Set its min\.insync\.replicas to 2\./);
+    await client.createTopics(['good.c', 'good.d'], 1, safe);
+    expect(await last('good')).toBe('gateways ok: good.c, good.d');
+  });
+
   test('names a wrong password, and a login that is missing', async () => {
     expect((await run(here(), { ...trusted(), password: 'wrong' })).at(-1)).toMatch(
       /^login failed: The Kafka cluster refuses this gateway \(.*\)\. Check the user name, the password and the mechanism/

@@ -75,3 +75,17 @@ test('parses the topics of a source', () => {
   expect(() => parseTopics('a/b')).toThrow(/"a\/b" is no name/);
   expect(() => parseTopics(Array.from({ length: 101 }, (_, i) => `t${i}`).join())).toThrow(/more than 100/);
 });
+
+test('shares commands only if that is on, by two topics with valid names', () => {
+  expect(optionsOf({}).shared).toBeNull();
+  expect(optionsOf({ commands: 'on' }).shared).toEqual({
+    commands: 'seganet.commands',
+    devices: 'seganet.devices'
+  });
+  expect(() => optionsOf({ commands: 'on', commandsTopic: 'a/b' })).toThrow(
+    /'a\/b' is no name of a Kafka topic/
+  );
+  expect(() => optionsOf({ commands: 'on', commandsTopic: 'a', devicesTopic: 'a' })).toThrow(
+    /Give each its own/
+  );
+});

@@ -18,7 +18,16 @@ const OPTIONS = {
 
 /** A client that has one partition in memory. */
 function client() {
-  const state = { closed: [], sent: [], created: [], failures: [], exists: false, streams: [] };
+  const state = {
+    closed: [],
+    sent: [],
+    created: [],
+    failures: [],
+    exists: false,
+    streams: [],
+    partitions: 1,
+    most: Infinity
+  };
   const close = (name) => (force, callback) => {
     // Base.close() takes only the callback.
     const done = name === 'admin' ? force : callback;
@@ -30,7 +39,9 @@ function client() {
   class Admin {
     constructor() {
       return part('admin', {
-        metadata: async () => ({ topics: new Map(state.exists ? [[TOPIC, { partitionsCount: 1 }]] : []) }),
+        metadata: async () => ({
+          topics: new Map(state.exists ? [[TOPIC, { partitionsCount: state.partitions }]] : [])
+        }),
         createTopics: async (options) => {
           state.created.push(options);
           state.exists = true;
@@ -59,6 +70,8 @@ function client() {
         send: async ({ messages }) => {
           const failure = state.failures.shift();
           if (failure) throw failure;
+          const bytes = messages.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
+          if (bytes > state.most) throw Object.assign(new Error('too large'), { apiId: 'MESSAGE_TOO_LARGE' });
           state.sent.push(...messages);
           for (const each of messages) setImmediate(() => state.streams.at(-1).emit('data', each));
         }
@@ -116,4 +129,57 @@ test('makes a compacted topic, writes the last values after failures, and closes
   await log.stop(100);
   expect(log.state).toBe('stopped');
   expect(state.closed).toHaveLength(9);
+});
+
+/** @param {ReturnType<typeof client>} fake @param {object} [options] */
+function strict({ load }, options = {}) {
+  const cluster = { brokers: [], tlsFiles: {}, reconnectMinMs: 1, reconnectMaxMs: 2 };
+  const seen = { got: [], written: [], tooLarge: [], warned: [] };
+  const log = new CompactedLog(
+    /** @type {any} */ ({ ...OPTIONS, creates: false, strict: true, cluster, ...options }),
+    {
+      load,
+      records: (all) => seen.got.push(...all),
+      written: (all) => seen.written.push(...all.map(({ key }) => key)),
+      tooLarge: ({ key }) => seen.tooLarge.push(key),
+      onState: () => {},
+      warn: (sentence) => seen.warned.push(sentence)
+    }
+  );
+  return { log, ...seen };
+}
+
+test('with strict, refuses a topic that is missing or has two partitions, and creates none', async () => {
+  const fake = client();
+  const { log } = strict(fake);
+  log.start();
+  await eventually(() => log.state === 'refused', 'refused');
+  expect(log.why?.reason).toMatch(
+    /^The cluster has not all of the topics "presence"\. Create them, compacted/
+  );
+  Object.assign(fake.state, { exists: true, partitions: 2 });
+  await eventually(() => /has 2 partitions/.test(log.why?.reason ?? ''), 'the number of partitions');
+  fake.state.partitions = 1;
+  await eventually(() => log.isCaughtUp, 'caught up');
+  expect(fake.state.created).toEqual([]);
+  await log.stop(0);
+});
+
+test('tells what is written, with its headers, and passes on what the topic refuses as too large', async () => {
+  const fake = client();
+  Object.assign(fake.state, { exists: true });
+  const { log, got, written, tooLarge } = strict(fake);
+  log.start();
+  await eventually(() => log.isCaughtUp, 'caught up');
+  fake.state.most = 100;
+  log.publish([
+    { key: 'a', value: 'x', headers: { status: 'taken' } },
+    { key: 'large', value: 'x'.repeat(200) },
+    { key: 'b', value: 'x' }
+  ]);
+  await eventually(() => log.waiting === 0, 'all is written or refused');
+  expect([written, tooLarge]).toEqual([['a', 'b'], ['large']]);
+  await eventually(() => got.some(({ key }) => key === 'b'), 'the last one is read');
+  expect(got.find(({ key }) => key === 'a')).toMatchObject({ headers: { status: 'taken' }, value: 'x' });
+  await log.stop(0);
 });
