@@ -52,6 +52,7 @@ const SHARED_QOS0_S = 10;
  * @typedef {object} Seat of the engine in a SharedStore
  * @property {(shared: Shared[]) => void} found more may be delivered
  * @property {(row: string, device: string, outcome: Outcome) => void} ended
+ * @property {(row: string) => boolean} has true if the engine may be delivering it
  * @property {(broker: string) => boolean} reportsTo true if the broker belongs to this engine
  * @property {(command: Command, outcome: Outcome) => void} report to the broker from which it came
  * @property {(device: string) => void} wake
@@ -99,7 +100,7 @@ class Commands {
         add: (command, done) =>
           this.#shared ? this.#addShared(command, done) : this.#store.add(command, done),
         remove: (row, outcome) =>
-          typeof row === 'string' ? this.#shared?.remove(row, outcome) : this.#store.remove(row)
+          typeof row === 'string' ? this.#endShared(row, outcome) : this.#store.remove(row)
       },
       now,
       wall
@@ -134,6 +135,7 @@ class Commands {
         this.#rows.delete(row);
         this.#desk.endShared(device, row, status, reason);
       },
+      has: (row) => this.#rows.has(row),
       reportsTo: (broker) => this.#reports.reachesBroker(broker),
       report: (command, { status, reason }) => this.#notifyCloud(command, status, reason),
       wake: (device) => void this.#desk.wake(device),
@@ -168,6 +170,12 @@ class Commands {
       if (this.#shared !== store) this.#desk.endShared(command.device, row, 'closed', NOT_SHARED);
     });
     this.#rows.add(row);
+  }
+
+  /** @param {string} row @param {Outcome} outcome */
+  #endShared(row, outcome) {
+    this.#rows.delete(row);
+    this.#shared?.remove(row, outcome);
   }
 
   /** @param {Command} command @param {(outcome: import('./command-queues').Outcome) => void} done */

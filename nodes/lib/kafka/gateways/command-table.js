@@ -49,7 +49,7 @@ const LIMITS = {
   totalBytes: 16 << 20,
   /** Ids of ended commands, by which a copy is recognized. */
   ended: 10000,
-  /** A gateway without the device lets the one that has it finish its attempts before it ends a command as expired. */
+  /** Before a command that another engine may be delivering ends as expired, so that it can finish its attempts. */
   graceMs: 15000
 };
 const ENTRY_BYTES = 256;
@@ -141,7 +141,7 @@ class CommandTable {
    * This gateway has found the outcome. It counts if the topic has no earlier one.
    * @param {string} key
    * @param {Outcome} outcome
-   * @param {boolean} isElsewhere another gateway has the device
+   * @param {boolean} isElsewhere another gateway has the device, or another engine has the command
    */
   end(key, outcome, isElsewhere) {
     const entry = this.#entries.get(key);
@@ -260,7 +260,7 @@ class CommandTable {
 
   /** @param {string} key @param {Entry} entry */
   #offer(key, entry) {
-    if (!this.#isCaughtUp || !entry.isRead || entry.isOffered) return;
+    if (!this.#isCaughtUp || !entry.isRead || entry.isOffered || entry.outcome) return;
     entry.isOffered = true;
     this.#parts.offer(key, entry.command);
   }

@@ -235,7 +235,8 @@ class Gateways {
   /** @param {string} row @param {import('./command-table').Outcome} outcome */
   remove(row, outcome) {
     const { device = '' } = this.#commands.get(row) ?? {};
-    this.#commands.end(row, outcome, this.#devices.where(device) === 'elsewhere');
+    const isHere = [...this.#parts.values()].some(({ seat }) => seat?.has(row));
+    this.#commands.end(row, outcome, isHere || this.#devices.where(device) === 'elsewhere');
   }
 
   /** @param {Command} command @returns {'all' | 'device' | 'none'} */

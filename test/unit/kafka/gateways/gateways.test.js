@@ -180,6 +180,28 @@ test('another gateway lets the one that has the device finish, and ends the comm
   }
 });
 
+test('an engine without the device does not end a command that another engine of the gateway delivers', async () => {
+  const second = a.second();
+  a.connect('lamp', null);
+  await settle(a, b);
+  a.come('lamp', 'on', { expiryS: 10 });
+  await settle(a, b);
+  a.time += 11000;
+  second.ring();
+  await settle(a, b);
+  expect(outcome('lamp/on')).toBeUndefined();
+  a.answer(TAKEN);
+  await settle(a, b);
+  expect(reports(a)).toEqual(['on queued', 'on taken']);
+  a.leave('lamp');
+  a.come('lamp', 'off', { expiryS: 10 });
+  await settle(a, b);
+  a.time += 11000;
+  second.ring();
+  await settle(a, b);
+  expect(reports(a).slice(2)).toEqual(['off queued', 'off expired']);
+});
+
 test('takes commands that the cloud writes into the topic, in their order, and reports them only there', async () => {
   const write = (id, more = {}) =>
     topics.records.push({
@@ -279,41 +301,6 @@ test('a command that ended while a gateway could not read, so that nothing of it
   topics.records = topics.records.filter(({ topic }) => topic !== TOPICS.commands);
   a.again();
   expect(a.shared.figures().commands).toBe(0);
-});
-
-test('a claim that is read again ends no connection', async () => {
-  a.connect('lamp');
-  await settle(a, b);
-  b.connect('lamp');
-  await settle(a, b);
-  expect([a.ended, b.ended]).toEqual([['lamp'], []]);
-  a.connect('lamp');
-  await settle(a, b);
-  expect(b.ended).toEqual(['lamp']);
-  for (const gateway of [a, b]) gateway.again();
-  await settle(a, b);
-  expect([a.ended, b.ended]).toEqual([['lamp'], ['lamp']]);
-});
-
-test('the order of the topic decides between two gateways that a device reached at once', async () => {
-  a.connect('lamp');
-  b.connect('lamp');
-  await settle(b, a);
-  expect([a.ended, b.ended]).toEqual([[], ['lamp']]);
-});
-
-test('a device that moved while Kafka was away is ended at its old gateway afterwards', async () => {
-  a.connect('lamp');
-  await settle(a, b);
-  topics.isAway = true;
-  b.connect('lamp');
-  await settle(a, b);
-  expect(a.ended).toEqual([]);
-  topics.isAway = false;
-  b.write();
-  for (const gateway of [a, b]) gateway.again();
-  await settle(a, b);
-  expect([a.ended, b.ended]).toEqual([['lamp'], []]);
 });
 
 test('what a thread had not written when it ended is published again', async () => {

@@ -67,14 +67,7 @@ class Gateway {
         return true;
       }
     });
-    this.commands = new Commands({
-      engine,
-      directory: '/none',
-      warn() {},
-      store: /** @type {any} */ ({ load: () => [], flush() {}, close() {} }),
-      now: () => this.time,
-      wall: () => this.time
-    });
+    this.commands = this.#commandsOf(engine);
     this.commands.reportTo('cloud', (report) => this.reports.push({ device: report.device, ...report.body }));
     this.host = /** @type {any} */ ({
       gatewayId: name,
@@ -108,6 +101,25 @@ class Gateway {
       }
     });
     this.leaveCluster = this.shared.join(this.host);
+  }
+
+  /** @param {any} engine */
+  #commandsOf(engine) {
+    return new Commands({
+      engine,
+      directory: '/none',
+      warn() {},
+      store: /** @type {any} */ ({ load: () => [], flush() {}, close() {} }),
+      now: () => this.time,
+      wall: () => this.time
+    });
+  }
+
+  /** Adds an engine without devices, as that of the uplink in the preset. */
+  second() {
+    const commands = this.#commandsOf({});
+    this.shared.join({ ...this.host, commands, deviceEvents: { follow: () => () => {} } });
+    return commands;
   }
 
   /** Reads the topics from their start. */
