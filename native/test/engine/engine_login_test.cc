@@ -84,7 +84,7 @@ TEST_F(EngineLogin, ADismissedDeviceIsToldWhereToGoAndNobodyElseIsAccepted) {
   EXPECT_TRUE(again.Connect("three"));
 }
 
-TEST_F(EngineLogin, ADeviceThatConnectedElsewhereIsToldSo) {
+TEST_F(EngineLogin, TheConnectionOfADeviceThatConnectedElsewhereEnds) {
   Start();
   const uint16_t port = ListenWith({});
   DeviceClient five(port);

@@ -38,6 +38,7 @@ test.each([
   ['file: not found', 'Datei: nicht gefunden'],
   ['keeper: not running', 'Keeper: läuft nicht'],
   ['full', 'voll'],
+  ['shared commands stand still', 'geteilte Befehle stehen still'],
   ['seen 3 s ago, signal -60 dBm, class 1', 'vor 3 s gesehen, Signal -60 dBm, Klasse 1'],
   [
     'seen 3 days ago, signal unknown, class unknown',

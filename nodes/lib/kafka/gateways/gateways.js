@@ -249,8 +249,8 @@ class Gateways {
   /** What is wrong, '' = nothing. */
   get trouble() {
     const { state, reason, isCaughtUp } = this.#thread ?? { state: '', reason: '', isCaughtUp: true };
-    if (state === 'refused') return 'commands: refused by Kafka';
-    return isCaughtUp ? '' : reason ? 'commands stand still (Kafka)' : 'commands are being read';
+    if (state === 'refused') return 'shared commands refused';
+    return isCaughtUp ? '' : reason ? 'shared commands stand still' : 'shared commands are being read';
   }
 
   /** Returns what the metrics show. */

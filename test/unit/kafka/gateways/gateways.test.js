@@ -315,6 +315,14 @@ test('what a thread had not written when it ended is published again', async () 
   expect(b.shared.figures()).toMatchObject({ devices: 1, commands: 1 });
 });
 
+test('says in the status what does not work', async () => {
+  expect(a.shared.trouble).toBe('');
+  Object.assign(a.thread, { state: 'disconnected', reason: 'No broker.', isCaughtUp: false });
+  expect(a.shared.trouble).toBe('shared commands stand still');
+  Object.assign(a.thread, { state: 'refused' });
+  expect(a.shared.trouble).toBe('shared commands refused');
+});
+
 test('the limits of the cluster are reported as full', async () => {
   const first = Array.from({ length: 100 }, (_, i) => a.come('lamp', `${i}`));
   const more = a.come('lamp', 'more');
