@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/tailscale/wireguard-go/conn"
+
+	"seganet.internal/overlay/internal/udpbatch"
 )
 
 const (
@@ -57,7 +59,7 @@ type Bind struct {
 	// Counters may be read at any time.
 	Counters Counters
 
-	std     conn.Bind
+	sockets atomic.Pointer[sockets] // nil while closed
 	start   time.Time
 	port    atomic.Uint32
 	relay   atomic.Pointer[Relay]
@@ -69,7 +71,6 @@ type Bind struct {
 	wake     chan struct{} // wakes the receiver of relayed packets
 
 	faults atomic.Pointer[Faults]
-	marked atomic.Pointer[marked] // nil while closed
 
 	mu        sync.Mutex // guards closed and writes to endpoints
 	closed    chan struct{}
@@ -96,7 +97,7 @@ type relayedPacket struct {
 
 // New returns a closed Bind; the WireGuard device opens it.
 func New() *Bind {
-	b := &Bind{std: conn.NewStdNetBind(), start: time.Now(), relayed: make(chan *relayedPacket, RelayedQueue), wake: make(chan struct{}, 1)}
+	b := &Bind{start: time.Now(), relayed: make(chan *relayedPacket, RelayedQueue), wake: make(chan struct{}, 1)}
 	b.free.New = func() any { return new(relayedPacket) }
 	b.endpoints.Store(&map[Key]*Endpoint{})
 	return b
@@ -163,19 +164,24 @@ func (b *Bind) lookup(key Key) *Endpoint { return (*b.endpoints.Load())[key] }
 
 // Open implements conn.Bind.
 func (b *Bind) Open(port uint16) ([]conn.ReceiveFunc, uint16, error) {
-	fns, actual, err := b.std.Open(port)
+	opened, actual, err := openSockets(port)
 	if err != nil {
 		return nil, 0, fmt.Errorf("cannot open UDP port %d: %w", port, err)
 	}
+	if !b.sockets.CompareAndSwap(nil, opened) {
+		opened.close()
+		return nil, 0, conn.ErrBindAlreadyOpen
+	}
 	b.port.Store(uint32(actual))
-	b.replaceMarked(openMarked(actual))
 	closed := make(chan struct{})
 	b.mu.Lock()
 	b.closed = closed
 	b.mu.Unlock()
-	out := make([]conn.ReceiveFunc, 0, len(fns)+1)
-	for _, fn := range fns {
-		out = append(out, b.receiveDirect(fn))
+	var out []conn.ReceiveFunc
+	for _, c := range []*udpbatch.Conn{opened.v4, opened.v6} {
+		if c != nil {
+			out = append(out, b.receiveDirect(c))
+		}
 	}
 	return append(out, b.receiveRelayed(closed)), actual, nil
 }
@@ -188,65 +194,99 @@ func (b *Bind) Close() error {
 		b.closed = nil
 	}
 	b.mu.Unlock()
-	b.replaceMarked(nil)
-	return b.std.Close()
-}
-
-func (b *Bind) replaceMarked(m *marked) {
-	if old := b.marked.Swap(m); old != nil {
-		old.close()
+	if s := b.sockets.Swap(nil); s != nil {
+		return s.close()
 	}
+	return nil
 }
 
-// SetMark implements conn.Bind.
-func (b *Bind) SetMark(mark uint32) error { return b.std.SetMark(mark) }
+// SetMark implements conn.Bind. No mark is supported: WireGuard's configuration here has none.
+func (b *Bind) SetMark(mark uint32) error {
+	if mark != 0 {
+		return errors.New("the overlay's port has no mark")
+	}
+	return nil
+}
 
 // BatchSize implements conn.Bind.
-func (b *Bind) BatchSize() int { return b.std.BatchSize() }
+func (b *Bind) BatchSize() int { return batchSize }
 
 // ParseEndpoint implements conn.Bind. Peers get their endpoint from Endpoint, never from text.
 func (b *Bind) ParseEndpoint(s string) (conn.Endpoint, error) {
 	return nil, fmt.Errorf("an endpoint %q cannot be set by text", s)
 }
 
-func (b *Bind) receiveDirect(fn conn.ReceiveFunc) conn.ReceiveFunc {
+// socket is the reading side of a udpbatch.Conn.
+type socket interface {
+	Read(pieces []udpbatch.Piece) (int, error)
+	Discard()
+}
+
+// receiveDirect returns the receiver of a socket. It takes up to readPieces pieces by one system call, and returns their
+// datagrams in as many calls as WireGuard's batches need.
+func (b *Bind) receiveDirect(c socket) conn.ReceiveFunc {
 	var released uint64
+	pieces := make([]udpbatch.Piece, readPieces)
+	var left []udpbatch.Piece
 	return func(bufs [][]byte, sizes []int, eps []conn.Endpoint) (int, error) {
-		b.releaseOnce(&released, bufs)
-		n, err := fn(bufs, sizes, eps)
-		if err != nil && !errors.Is(err, net.ErrClosed) {
-			// WireGuard ends a receiver whose socket fails permanently. The socket may work again in a moment.
-			b.Counters.Unreceived.Add(1)
-			time.Sleep(receivePause)
-			return 0, nil
-		}
-		if n == 0 {
-			return n, err
-		}
-		faults := b.faults.Load()
-		at := b.Now()
-		batch := make([]origin, n) // one allocation a batch
-		for i := range n {
-			if sizes[i] == 0 {
-				continue
+		if len(left) == 0 {
+			if b.releaseOnce(&released, bufs) {
+				c.Discard()
 			}
-			from := unmap(eps[i].(*conn.StdNetEndpoint).AddrPort)
-			if faults != nil && faults.DropReceive != nil && faults.DropReceive(from) {
-				sizes[i] = 0
-				continue
+			n, err := c.Read(pieces)
+			if errors.Is(err, net.ErrClosed) {
+				return 0, err
 			}
-			if IsSTUN(bufs[i][:sizes[i]]) {
-				if s := b.stun.Load(); s != nil {
-					s.push(bufs[i][:sizes[i]], from)
-				}
-				sizes[i] = 0
-				continue
+			if err != nil {
+				// WireGuard ends a receiver whose socket fails permanently. The socket may work again in a moment.
+				b.Counters.Unreceived.Add(1)
+				time.Sleep(receivePause)
+				return 0, nil
 			}
-			batch[i] = origin{bind: b, at: at, size: sizes[i], Source: Source{Addr: from}}
-			eps[i] = &batch[i]
+			left = pieces[:n]
 		}
-		return n, err
+		n := 0
+		for n < len(bufs) && len(left) > 0 {
+			n += b.take(&left[0], bufs[n:], sizes[n:], eps[n:])
+			if len(left[0].Bytes) == 0 {
+				left = left[1:]
+			}
+		}
+		return n, nil
 	}
+}
+
+// take moves the first datagrams of a piece into the buffers, and STUN messages to ICE. It returns how many buffers it
+// filled.
+func (b *Bind) take(p *udpbatch.Piece, bufs [][]byte, sizes []int, eps []conn.Endpoint) (n int) {
+	drop := false
+	if f := b.faults.Load(); f != nil && f.DropReceive != nil {
+		drop = f.DropReceive(p.From)
+	}
+	at := b.Now()
+	var batch []origin // one allocation a piece
+	for n < len(bufs) && len(p.Bytes) > 0 {
+		size := min(p.Segment, len(p.Bytes))
+		datagram := p.Bytes[:size]
+		p.Bytes = p.Bytes[size:]
+		switch {
+		case drop:
+		case IsSTUN(datagram):
+			if s := b.stun.Load(); s != nil {
+				s.push(datagram, p.From)
+			}
+		default:
+			if batch == nil {
+				batch = make([]origin, min(len(bufs)-n, 1+(len(p.Bytes)+p.Segment-1)/p.Segment))
+			}
+			sizes[n] = copy(bufs[n], datagram)
+			batch[0] = origin{bind: b, at: at, size: size, Source: Source{Addr: p.From}}
+			eps[n] = &batch[0]
+			batch = batch[1:]
+			n++
+		}
+	}
+	return n
 }
 
 func (b *Bind) receiveRelayed(closed <-chan struct{}) conn.ReceiveFunc {
@@ -310,22 +350,23 @@ func (b *Bind) sendTo(bufs [][]byte, offset int, to Source) error {
 	if to.Relay {
 		return b.sendRelayed(bufs, offset, to.Addr)
 	}
-	return b.sendDirect(bufs, offset, &conn.StdNetEndpoint{AddrPort: to.Addr})
+	return b.sendDirect(bufs, offset, to.Addr)
 }
 
 // SendTo sends one datagram that is not WireGuard's (a STUN message, a NAT probe) from the shared port.
 func (b *Bind) SendTo(packet []byte, to netip.AddrPort) error {
-	return b.sendDirect([][]byte{packet}, 0, &conn.StdNetEndpoint{AddrPort: unmap(to)})
+	return b.sendDirect([][]byte{packet}, 0, unmap(to))
 }
 
-func (b *Bind) sendDirect(bufs [][]byte, offset int, to *conn.StdNetEndpoint) error {
-	if f := b.faults.Load(); f != nil && f.DropSend != nil && f.DropSend(to.AddrPort) {
+func (b *Bind) sendDirect(bufs [][]byte, offset int, to netip.AddrPort) error {
+	if f := b.faults.Load(); f != nil && f.DropSend != nil && f.DropSend(to) {
 		return nil
 	}
-	if offset > 0 { // a buffer of WireGuard
-		return b.sendMarked(bufs, offset, to)
+	s := b.sockets.Load()
+	if s == nil {
+		return net.ErrClosed
 	}
-	return b.std.Send(bufs, to, offset)
+	return s.send(bufs, offset, to)
 }
 
 var errNoRelay = errors.New("this node has no relay at the moment")

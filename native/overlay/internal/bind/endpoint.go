@@ -20,10 +20,7 @@ type Path struct {
 // Usable is true if the path can carry data.
 func (p Path) Usable() bool { return p.Direct.IsValid() || p.Relay.IsValid() || p.Trial.IsValid() }
 
-type route struct {
-	Path
-	direct, trial *conn.StdNetEndpoint
-}
+type route struct{ Path }
 
 // leadsTo is true if a handshake by the route goes to s. r may be nil.
 func (r *route) leadsTo(s Source) bool {
@@ -83,14 +80,7 @@ func (e *Endpoint) SetPath(p Path) {
 		e.path.Store(nil)
 		return
 	}
-	r := &route{Path: p}
-	if p.Direct.IsValid() {
-		r.direct = &conn.StdNetEndpoint{AddrPort: p.Direct}
-	}
-	if p.Trial.IsValid() {
-		r.trial = &conn.StdNetEndpoint{AddrPort: p.Trial}
-	}
-	if old := e.path.Swap(r); old == nil || old.Path != p {
+	if old := e.path.Swap(&route{p}); old == nil || old.Path != p {
 		e.resendHandshake()
 	}
 }
@@ -107,10 +97,10 @@ func (e *Endpoint) send(bufs [][]byte, offset int) error {
 			return e.sendHandshake(packet)
 		}
 		if len(packet) == transportKeepalive && e.probes.CompareAndSwap(1, 0) {
-			if r := e.path.Load(); r != nil && r.trial != nil {
+			if r := e.path.Load(); r != nil && r.Trial.IsValid() {
 				e.sentDirect.Store(e.bind.Now())
 				e.txDirect.Add(uint64(len(packet)))
-				return e.bind.sendDirect(bufs, offset, r.trial)
+				return e.bind.sendDirect(bufs, offset, r.Trial)
 			}
 		}
 	}
@@ -136,23 +126,23 @@ func (e *Endpoint) sendByPath(bufs [][]byte, offset int) error {
 	for _, b := range bufs {
 		size += uint64(len(b) - offset)
 	}
-	direct := r.direct
-	if r.Relay.IsValid() && (direct == nil || r.Both) {
+	direct := r.Direct
+	if r.Relay.IsValid() && (!direct.IsValid() || r.Both) {
 		err := e.bind.sendRelayed(bufs, offset, r.Relay)
 		if err == nil {
 			e.sentRelay.Store(e.bind.Now())
 			e.txRelay.Add(size)
-			if direct == nil && !(e.trialAlone(r) && areSmall(bufs, offset)) {
+			if !direct.IsValid() && !(e.trialAlone(r) && areSmall(bufs, offset)) {
 				return nil
 			}
-		} else if direct == nil {
+		} else if !direct.IsValid() {
 			e.bind.Counters.RelayRefused.Add(uint64(len(bufs)))
 		}
 	}
-	if direct == nil {
-		direct = r.trial
+	if !direct.IsValid() {
+		direct = r.Trial
 	}
-	if direct == nil {
+	if !direct.IsValid() {
 		e.bind.Counters.NoPath.Add(uint64(len(bufs)))
 		return nil
 	}
@@ -168,7 +158,7 @@ func areSmall(bufs [][]byte, offset int) bool {
 
 // trialAlone is true if the peer's packets arrive directly, from an address under test, and not by the relay.
 func (e *Endpoint) trialAlone(r *route) bool {
-	if r.trial == nil {
+	if !r.Trial.IsValid() {
 		return false
 	}
 	now, direct := e.bind.Now(), e.heardDirect.Load()

@@ -134,8 +134,8 @@ func (e *Endpoint) transmitHandshake(generation int) {
 		return
 	}
 	_ = e.sendByPath([][]byte{message}, 0)
-	if r.trial != nil && (r.direct != nil || r.Relay.IsValid()) {
-		_ = e.bind.sendDirect([][]byte{message}, 0, r.trial)
+	if r.Trial.IsValid() && (r.Direct.IsValid() || r.Relay.IsValid()) {
+		_ = e.bind.sendDirect([][]byte{message}, 0, r.Trial)
 	}
 }
 

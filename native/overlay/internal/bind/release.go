@@ -3,8 +3,6 @@ package bind
 import (
 	"net/netip"
 
-	"github.com/tailscale/wireguard-go/conn"
-
 	"seganet.internal/overlay/internal/residentmem"
 )
 
@@ -19,16 +17,23 @@ func (b *Bind) Release() {
 	case b.wake <- struct{}{}:
 	default:
 	}
+	s := b.sockets.Load()
+	if s == nil {
+		return
+	}
 	for _, a := range []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()} {
 		// Without a loopback interface, the next packet wakes the receiver.
-		_ = b.std.Send([][]byte{{0}}, &conn.StdNetEndpoint{AddrPort: netip.AddrPortFrom(a, b.Port())}, 0)
+		_ = s.send([][]byte{{0}}, 0, netip.AddrPortFrom(a, b.Port()))
 	}
 }
 
-// releaseOnce discards a receiver's buffers if Release was called after seen, its last call here.
-func (b *Bind) releaseOnce(seen *uint64, bufs [][]byte) {
-	if now := b.releases.Load(); now != *seen {
-		*seen = now
-		residentmem.Discard(bufs)
+// releaseOnce discards a receiver's buffers if Release was called after seen, its last call here. Then it returns true.
+func (b *Bind) releaseOnce(seen *uint64, bufs [][]byte) bool {
+	now := b.releases.Load()
+	if now == *seen {
+		return false
 	}
+	*seen = now
+	residentmem.Discard(bufs)
+	return true
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/tailscale/wireguard-go/conn"
+
+	"seganet.internal/overlay/internal/udpbatch"
 )
 
 const wait = 30 * time.Second
@@ -116,13 +118,15 @@ func TestReleaseFreesTheBuffersOfReceivers(t *testing.T) {
 // failing is a socket whose first receptions fail: more than WireGuard tolerates.
 type failing struct{ failures int }
 
-func (f *failing) receive(bufs [][]byte, sizes []int, eps []conn.Endpoint) (int, error) {
+func (f *failing) Discard() {}
+
+func (f *failing) Read(pieces []udpbatch.Piece) (int, error) {
 	if f.failures > 0 {
 		f.failures--
 		return 0, &net.OpError{Op: "read", Err: os.NewSyscallError("recvmmsg", errNoMemory{})}
 	}
 	if f.failures--; f.failures == -1 {
-		sizes[0], eps[0] = 100, &conn.StdNetEndpoint{AddrPort: netip.MustParseAddrPort("192.0.2.1:1")}
+		pieces[0] = udpbatch.Piece{Bytes: make([]byte, 100), Segment: 100, From: netip.MustParseAddrPort("192.0.2.1:1")}
 		return 1, nil
 	}
 	return 0, net.ErrClosed
@@ -135,7 +139,7 @@ func (errNoMemory) Error() string { return "no memory" }
 func TestAReceiverOutlivesErrorsOfItsSocket(t *testing.T) {
 	b := New()
 	f := &failing{failures: 12}
-	r := receive(b.receiveDirect(f.receive), 1)
+	r := receive(b.receiveDirect(f), 1)
 	if n := r.next(t); n != 100 {
 		t.Errorf("%d bytes", n)
 	}

@@ -1,7 +1,5 @@
 package bind
 
-import "github.com/tailscale/wireguard-go/conn"
-
 const (
 	// urgentTOS is the outer type of service of urgent packets: low delay (RFC 1349), which Linux queues first.
 	urgentTOS = 0x10
@@ -45,31 +43,4 @@ func UrgentControl(is4 bool) []byte {
 		return control4
 	}
 	return control6
-}
-
-// sendMarked sends the packets in their order, urgent ones with urgentTOS.
-func (b *Bind) sendMarked(bufs [][]byte, offset int, to *conn.StdNetEndpoint) error {
-	m := b.marked.Load()
-	for len(bufs) > 0 {
-		n := 0
-		for n < len(bufs) && (m == nil || !Marked(bufs[n], offset)) {
-			n++
-		}
-		if n > 0 {
-			if err := b.std.Send(bufs[:n], to, offset); err != nil {
-				return err
-			}
-			bufs = bufs[n:]
-			continue
-		}
-		done, err := m.send(bufs[0][offset:], to.AddrPort)
-		if !done {
-			err = b.std.Send(bufs[:1], to, offset)
-		}
-		if err != nil {
-			return err
-		}
-		bufs = bufs[1:]
-	}
-	return nil
 }
