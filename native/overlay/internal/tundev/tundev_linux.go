@@ -86,11 +86,16 @@ func open(o *Options, offload bool) (*Device, error) {
 		t.Close()
 		return nil, err
 	}
-	d := &Device{Device: t, name: name, offload: "on"}
-	if !offload {
-		d.offload = "off"
+	gro, ok := t.(tun.GRODevice)
+	if !offload || !ok {
+		return &Device{Device: t, name: name, offload: "off"}, nil
 	}
-	return d, nil
+	b, err := newBatched(gro)
+	if err != nil {
+		t.Close()
+		return nil, fmt.Errorf("the interface %s: %w", name, err)
+	}
+	return &Device{Device: b, name: name, offload: "on"}, nil
 }
 
 func openFile(name string, offload bool) (int, error) {
