@@ -66,7 +66,7 @@ type Config struct {
 	Control func(from Key, message []byte)
 	// Wanted reports a packet to a virtual address without a peer. It must not block.
 	Wanted func(dst netip.Addr)
-	// Sent reports a data packet to the peer, Received one from it. They run once a packet and must not block.
+	// Sent reports data packets to the peer, Received those from it. They run once a batch, at least, and must not block.
 	Sent     func(to Key)
 	Received func(from Key)
 }
@@ -98,6 +98,7 @@ type Engine struct {
 	peers   directory
 	answers chan answer
 	parked  *parked
+	routed  routed // owned by the reader of the TUN
 
 	releases atomic.Uint64
 
@@ -252,7 +253,16 @@ func (e *Engine) lookup(key device.NoisePublicKey) (*device.NewPeerConfig, bool)
 	return &device.NewPeerConfig{AllowedIPs: known.allowed, Endpoint: known.endpoint}, true
 }
 
+// routed is where the packet before in the same batch went, which mostly is where all of it goes.
+type routed struct {
+	to  netip.Addr
+	key Key
+}
+
 func (e *Engine) route(_, dst netip.Addr, _ []byte) (device.NoisePublicKey, bool) {
+	if r := &e.routed; r.to == dst && dst.IsValid() {
+		return device.NoisePublicKey(r.key), true
+	}
 	key, ok := e.peers.byAddress(dst)
 	if !ok {
 		e.Counters.Unknown.Add(1)
@@ -261,6 +271,7 @@ func (e *Engine) route(_, dst netip.Addr, _ []byte) (device.NoisePublicKey, bool
 	if e.conf.Sent != nil {
 		e.conf.Sent(key)
 	}
+	e.routed = routed{dst, key}
 	return device.NoisePublicKey(key), true
 }
 

@@ -72,6 +72,7 @@ func (g *gate) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 	}
 	f := g.engine.conf.Outbound
 	g.waiting.begin()
+	g.engine.routed = routed{}
 	for i := range n {
 		packet := bufs[i][offset : offset+sizes[i]]
 		switch {
@@ -90,9 +91,15 @@ func (g *gate) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 // Write implements tun.Device. WireGuard has checked that the source address is the peer's.
 func (g *gate) Write(bufs [][]byte, offset int) (int, error) {
 	kept := bufs[:0:len(bufs)]
+	var source netip.Addr // of the packet before, which mostly is that of the whole batch
+	var from, received Key
+	ok := false
 	for _, b := range bufs {
 		packet := b[offset:]
-		from, ok := g.engine.peers.byAddress(sourceOf(packet))
+		if a := sourceOf(packet); a != source {
+			source = a
+			from, ok = g.engine.peers.byAddress(a)
+		}
 		if !ok {
 			continue // removed a moment ago
 		}
@@ -100,7 +107,8 @@ func (g *gate) Write(bufs [][]byte, offset int) (int, error) {
 			g.engine.receiveControl(from, packet)
 			continue
 		}
-		if f := g.engine.conf.Received; f != nil {
+		if f := g.engine.conf.Received; f != nil && received != from {
+			received = from
 			f(from)
 		}
 		if f := g.engine.conf.Inbound; f != nil && !f(from, packet) {
