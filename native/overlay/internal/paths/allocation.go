@@ -14,9 +14,6 @@ import (
 
 	"github.com/pion/stun/v4"
 	"github.com/pion/turn/v5"
-
-	"seganet.internal/overlay/internal/bind"
-	"seganet.internal/overlay/internal/udpbuf"
 )
 
 const (
@@ -53,7 +50,8 @@ type Allocation struct {
 	once sync.Once
 	dead chan struct{}
 
-	socket *relaySocket // nil by TCP and TLS
+	socket   *relaySocket             // nil by TCP and TLS
+	channels atomic.Pointer[channels] // of socket
 
 	mu        sync.Mutex
 	permitted map[netip.Addr]*permission
@@ -98,7 +96,11 @@ func openAllocation(ctx context.Context, w wish, t TURN, deliver func([]byte, ne
 		conf.RequestedAddressFamily = turn.RequestedAddressFamilyIPv6
 	}
 	if a.client, err = turn.NewClient(&conf); err == nil {
-		go a.listen()
+		if a.socket != nil {
+			go a.listenBatched(deliver)
+		} else {
+			go a.listen()
+		}
 		a.conn, err = a.client.AllocateWithContext(ctx)
 		if err != nil && strings.Contains(err.Error(), "error 401") { // the library has no error value for it
 			err = fmt.Errorf("it refuses the credentials of the node services: its clock or its secret differs from theirs (%w)", err)
@@ -121,6 +123,9 @@ func openAllocation(ctx context.Context, w wish, t TURN, deliver func([]byte, ne
 	if familyOf(a.Address.Addr()) != w.relayed { // a relay of an earlier version gives one of the version by which it is reached
 		a.Close()
 		return nil, fmt.Errorf("relay %v: %w", s, errFamily)
+	}
+	if c, ok := a.conn.(channels); ok && a.socket != nil {
+		a.channels.Store(&c)
 	}
 	go a.read(deliver)
 	return a, nil
@@ -157,10 +162,7 @@ func (a *Allocation) dial(ctx context.Context, by family, conf *tls.Config) (at 
 		if at.Addr().Is6() {
 			network = "udp6"
 		}
-		c, err := net.ListenUDP(network, nil)
-		if err == nil {
-			udpbuf.Grow(c, relayBuffer)
-			a.socket = &relaySocket{UDPConn: c, relay: at, control: bind.UrgentControl(at.Addr().Is4())}
+		if a.socket, err = openRelaySocket(network, at); err == nil {
 			a.sock = a.socket
 		}
 		return at, err
@@ -238,10 +240,13 @@ func (a *Allocation) read(deliver func([]byte, netip.AddrPort)) {
 		if !ok {
 			continue
 		}
-		if f := a.probe.Load(); f != nil && (*f)(buf[:n], unmap(u.AddrPort())) {
-			continue
-		}
-		deliver(buf[:n], u.AddrPort())
+		a.received(buf[:n], unmap(u.AddrPort()), deliver)
+	}
+}
+
+func (a *Allocation) received(packet []byte, from netip.AddrPort, deliver func([]byte, netip.AddrPort)) {
+	if f := a.probe.Load(); f == nil || !(*f)(packet, from) {
+		deliver(packet, from)
 	}
 }
 
@@ -262,8 +267,11 @@ func (a *Allocation) SendRelayed(packets [][]byte, offset int, to netip.AddrPort
 		return nil
 	}
 	addr := net.UDPAddrFromAddrPort(to)
+	if number, ok := a.channel(addr); ok && offset >= channelHeader {
+		return a.socket.sendChannel(packets, offset, number)
+	}
 	for _, b := range packets {
-		if err := a.send(b[offset:], addr, bind.Marked(b, offset)); err != nil {
+		if _, err := a.conn.WriteTo(b[offset:], addr); err != nil {
 			return err
 		}
 	}
@@ -285,15 +293,6 @@ func (a *Allocation) wait(p *permission, packets [][]byte, offset int, to netip.
 	}
 	a.askOnce(to.Addr(), p)
 	return true
-}
-
-func (a *Allocation) send(packet []byte, to net.Addr, urgent bool) error {
-	if urgent && a.socket != nil {
-		a.socket.begin(packet)
-		defer a.socket.end(packet)
-	}
-	_, err := a.conn.WriteTo(packet, to)
-	return err
 }
 
 // Permit asks the relay to let packets of this address in.

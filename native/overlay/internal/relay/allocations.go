@@ -19,34 +19,37 @@ import (
 type allocations struct {
 	each, most int
 	host       *host
-	here       sync.Map // relayed addresses (netip.AddrPort) → nothing
 
-	mu      sync.Mutex
-	revoked map[string]struct{}      // serial numbers of certificates
-	nodes   map[string][]*allocation // by node
-	relayed map[string]*allocation   // by relayed address
-	clients map[string]*allocation   // by the node's side; see client
-	total   int
+	mu        sync.RWMutex
+	revoked   map[string]struct{}            // serial numbers of certificates
+	nodes     map[string][]*allocation       // by node
+	relayed   map[string]*allocation         // by relayed address
+	clients   map[string]*allocation         // by the node's side; see client
+	addresses map[netip.AddrPort]*allocation // by relayed address
+	fast      map[sender]*allocation         // those with channels, by the node's side
+	total     int
 }
 
 // allocation is the socket of one relayed address.
 type allocation struct {
 	net.PacketConn
-	list    *allocations
-	node    string
-	serial  string // of the node's certificate; empty: unknown
-	relayed string
-	at      netip.AddrPort // the same
-	client  string         // REQUIRES: list.mu
-	closed  bool           // REQUIRES: list.mu
-	used    atomic.Int64   // by the node, in nanoseconds since begun
+	list     *allocations
+	node     string
+	serial   string // of the node's certificate; empty: unknown
+	relayed  string
+	at       netip.AddrPort // the same
+	client   string         // REQUIRES: list.mu
+	closed   bool           // REQUIRES: list.mu
+	channels *channels      // REQUIRES: list.mu; nil: none yet, or the node does not use UDP
+	used     atomic.Int64   // by the node, in nanoseconds since begun
 }
 
 // begun is when this program started. Times relative to it are monotonic: they do not jump with the system clock.
 var begun = time.Now()
 
 func newAllocations(each, most int, h *host) *allocations {
-	return &allocations{each: each, most: most, host: h, nodes: map[string][]*allocation{}, relayed: map[string]*allocation{}, clients: map[string]*allocation{}}
+	return &allocations{each: each, most: most, host: h, nodes: map[string][]*allocation{}, relayed: map[string]*allocation{}, clients: map[string]*allocation{},
+		addresses: map[netip.AddrPort]*allocation{}, fast: map[sender]*allocation{}}
 }
 
 var errRevoked = errors.New("the node's certificate is revoked")
@@ -63,7 +66,7 @@ func (l *allocations) add(user, relayed string, c net.PacketConn) (*allocation, 
 	if _, yes := l.revoked[serial]; yes {
 		return nil, errRevoked
 	}
-	l.here.Store(p.at, nil)
+	l.addresses[p.at] = p
 	l.nodes[node] = append(l.nodes[node], p)
 	l.relayed[relayed] = p
 	l.total++
@@ -89,8 +92,8 @@ func (l *allocations) revoke(serials map[string]struct{}) (ended []*allocation) 
 }
 
 func (l *allocations) isRevoked(serial string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.mu.RLock()
+	defer l.mu.RUnlock()
 	_, yes := l.revoked[serial]
 	return yes
 }
@@ -158,14 +161,17 @@ func (p *allocation) WriteTo(b []byte, to net.Addr) (int, error) {
 	if !ok {
 		return 0, errHost
 	}
-	at := u.AddrPort()
-	at = netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
-	if p.list.host.has(at.Addr()) {
-		if _, relayed := p.list.here.Load(at); !relayed {
-			return 0, errHost
-		}
+	if at := unmap(u.AddrPort()); p.list.host.has(at.Addr()) && !p.list.has(at) {
+		return 0, errHost
 	}
 	return p.PacketConn.WriteTo(b, to)
+}
+
+// has is true for a relayed address in use.
+func (l *allocations) has(at netip.AddrPort) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.addresses[at] != nil
 }
 
 // Close frees the allocation.
@@ -187,10 +193,13 @@ func (p *allocation) Close() error {
 		}
 		if l.relayed[p.relayed] == p {
 			delete(l.relayed, p.relayed)
-			l.here.Delete(p.at)
+			delete(l.addresses, p.at)
 		}
 		if l.clients[p.client] == p {
 			delete(l.clients, p.client)
+		}
+		if c := p.channels; c != nil && l.fast[sender{c.front, c.node}] == p {
+			delete(l.fast, sender{c.front, c.node})
 		}
 	}
 	l.mu.Unlock()

@@ -64,7 +64,8 @@ type Server struct {
 	lists         []*limitListener
 	allocations   *allocations
 	host          *host
-	clockReported atomic.Int64 // when reportClock last logged, Unix nanoseconds
+	fronts        map[string]*front // by local address
+	clockReported atomic.Int64      // when reportClock last logged, Unix nanoseconds
 }
 
 // New starts a relay on the sockets, which it owns from then on.
@@ -75,7 +76,7 @@ func New(o Options) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Server{opts: o, host: &host{public: o.Public}}
+	s := &Server{opts: o, host: &host{public: o.Public}, fronts: map[string]*front{}}
 	s.allocations = newAllocations(allocationsEach, maxAllocations, s.host)
 	gen := &generator{allocations: s.allocations}
 	for _, a := range o.Public {
@@ -96,6 +97,16 @@ func New(o Options) (*Server, error) {
 			OnAllocationCreated: func(from, relay net.Addr, _, _, _ string, relayed net.Addr, _ int) {
 				s.allocations.created(client(from, relay), relayed.String())
 			},
+			OnChannelCreated: func(from, at net.Addr, _, _, _ string, relayed, peer net.Addr, number uint16) {
+				s.channelEvent(from, at, peer, func(f *front, node, peer netip.AddrPort) {
+					s.allocations.bound(f, node, relayed.String(), peer, number)
+				})
+			},
+			OnChannelDeleted: func(from, at net.Addr, _, _, _ string, relayed, peer net.Addr, number uint16) {
+				s.channelEvent(from, at, peer, func(f *front, node, peer netip.AddrPort) {
+					s.allocations.unbound(f, node, relayed.String(), peer, number)
+				})
+			},
 			OnAuth: func(from, relay net.Addr, _, _, _, _ string, proved bool) {
 				if proved {
 					s.allocations.seen(client(from, relay))
@@ -103,6 +114,14 @@ func New(o Options) (*Server, error) {
 			},
 		}}
 	for _, p := range o.Packets {
+		if u, ok := p.(*net.UDPConn); ok {
+			f, err := newFront(u, s.allocations)
+			if err != nil {
+				return nil, fmt.Errorf("the relay's UDP socket: %w", err)
+			}
+			s.fronts[u.LocalAddr().String()] = f
+			p = f
+		}
 		conf.PacketConnConfigs = append(conf.PacketConnConfigs, turn.PacketConnConfig{PacketConn: p, RelayAddressGenerator: gen, PermissionHandler: s.permit})
 	}
 	for _, l := range o.Listeners {
