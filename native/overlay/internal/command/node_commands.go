@@ -52,6 +52,9 @@ func runStatus(_ context.Context, args []string, out io.Writer) error {
 		fmt.Fprintf(out, "  %s\n", a)
 	}
 	relay := "no relay"
+	if s.Node.RelayResting {
+		relay = "no relay while no peer is awake"
+	}
 	if s.Node.Relay != "" {
 		relay = "relay " + s.Node.Relay + " as " + s.Node.RelayAddress
 		if s.Node.RelayAddress6 != "" {

@@ -12,18 +12,19 @@ import (
 )
 
 func TestAnIdleNodeAlternatesBetweenServicesAndRelay(t *testing.T) {
+	const resting = 3 * time.Minute
 	var c checks
 	for i, want := range []bool{false, true, false, true} {
-		if relay, wait := c.next(false, false, true); relay != want || wait != checkIdle {
+		if relay, wait := c.next(false, false, true, 0); relay != want || wait != checkIdle {
 			t.Errorf("check %d: relay %v, then %v", i, relay, wait)
 		}
 	}
 	for name, k := range map[string]struct {
 		busy, metered, relay bool
 		wait                 time.Duration
-	}{"busy": {true, false, true, pingBusy}, "metered": {false, true, true, pingMetered}, "without a relay": {false, false, false, pingIdle}} {
+	}{"busy": {true, false, true, pingBusy}, "metered": {true, true, true, pingMetered}, "resting": {false, true, true, resting}, "without a relay": {false, false, false, pingIdle}} {
 		for range 3 {
-			if relay, wait := c.next(k.busy, k.metered, k.relay); relay || wait != k.wait {
+			if relay, wait := c.next(k.busy, k.metered, k.relay, resting); relay || wait != k.wait {
 				t.Errorf("%s: relay %v, then %v", name, relay, wait)
 			}
 		}

@@ -33,7 +33,11 @@ func (n *Node) Doctor(context.Context) any {
 		add(false, "this node alone uses its identity", "Another program did at "+s.UsedTwice.Local().Format(time.DateTime)+". If it was stolen, revoke the node and join again with new keys.")
 	}
 	add(s.Node.Signalling, "the node services answer", "They do not: "+s.ServicesError+". Sessions go on, new ones need them.")
-	add(s.Node.RelayAddress != "", "a relay is open: "+s.Node.Relay, "No relay answers: "+s.Node.RelayError)
+	if s.Node.RelayResting && s.Node.RelayAddress == "" {
+		add(true, "no relay is open: this node is metered, and no peer is awake", "")
+	} else {
+		add(s.Node.RelayAddress != "", "a relay is open: "+s.Node.Relay, "No relay answers: "+s.Node.RelayError)
+	}
 	if f := udpFinding(s.Node.NAT, s.Node.RelayAddress != "", len(s.PortMapping.Mappings) > 0); f.What != "" {
 		out = append(out, f)
 	}

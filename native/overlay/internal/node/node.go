@@ -86,6 +86,7 @@ type Node struct {
 	// renewNow makes renewing look at the certificate at once.
 	renewNow chan struct{}
 	rescan   *rescanner
+	patience patience
 	rechecks chan struct{}   // check the connection to the node services at once
 	mapper   *portmap.Mapper // nil: no router is asked
 
@@ -178,6 +179,7 @@ func open(ctx context.Context, o Options) (n *Node, err error) {
 		waiting: map[string]chan wire.Message{}, events: map[int]func(control.Event){}, tracker: policy.New(o.Log)}
 	n.redial, n.renewNow, n.rescan = make(chan struct{}, 1), make(chan struct{}, 1), newRescanner()
 	n.rechecks = make(chan struct{}, 1)
+	n.patience.metered = o.Metered
 	n.peers.init()
 	n.within = []netip.Prefix{netip.PrefixFrom(m.Self.Addresses[0], 48).Masked(), identity.Pool4()}
 	n.names = names.NewTable(m.Network + "." + wire.Domain)

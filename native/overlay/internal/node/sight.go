@@ -21,7 +21,7 @@ func newInstance() string {
 }
 
 func (n *Node) greeting() nodes.Greeting {
-	return nodes.Greeting{Instance: n.instance, Version: version.String(), DeviceGroups: n.deviceGroups()}
+	return nodes.Greeting{Instance: n.instance, Version: version.String(), DeviceGroups: n.deviceGroups(), Silence: n.patience.wish()}
 }
 
 // deviceGroups returns the groups of the devices behind this node, where they differ from its own.

@@ -150,6 +150,12 @@ func (n *Node) write(ctx context.Context, l *link, heard <-chan struct{}) {
 	defer check.Stop()
 	var late <-chan time.Time
 	var turns checks
+	last, silence := time.Now(), time.Duration(0) // of the last message, and before the check that is not answered yet
+	defer func() {
+		if late != nil {
+			n.patience.unanswered(silence, time.Now())
+		}
+	}()
 	for {
 		var m wire.Message
 		select {
@@ -158,14 +164,17 @@ func (n *Node) write(ctx context.Context, l *link, heard <-chan struct{}) {
 		case <-late:
 			return
 		case <-heard:
-			late = nil
+			if late != nil {
+				n.patience.answered(silence)
+			}
+			late, last = nil, time.Now()
 			continue
 		case m = <-l.queue:
 		case <-n.rechecks:
 			m = &wire.Ping{}
 		case <-check.C:
 			paths := n.paths.Load()
-			relay, wait := turns.next(paths.Busy(), n.o.Metered, paths.HasRelay())
+			relay, wait := turns.next(paths.Busy(), n.o.Metered, paths.HasRelay(), n.patience.interval(l.client.Silence()))
 			check.Reset(wait)
 			if relay {
 				paths.CheckRelay()
@@ -174,8 +183,9 @@ func (n *Node) write(ctx context.Context, l *link, heard <-chan struct{}) {
 			m = &wire.Ping{}
 		}
 		if _, ping := m.(*wire.Ping); ping && late == nil {
-			late = time.After(pongLimit)
+			late, silence = time.After(pongLimit), time.Since(last)
 		}
+		last = time.Now()
 		sending, done := context.WithTimeout(ctx, pongLimit)
 		err := l.client.Send(sending, m)
 		done()
@@ -188,6 +198,7 @@ func (n *Node) write(ctx context.Context, l *link, heard <-chan struct{}) {
 // networkChanged replaces the connection at once, because it belongs to the old address.
 func (n *Node) networkChanged(what string) {
 	n.log.Info("the network changed", "what", what)
+	n.patience.forget()
 	n.reconnect("the network changed")
 	select {
 	case n.renewNow <- struct{}{}:
@@ -231,6 +242,7 @@ func (n *Node) take(l *link, msg wire.Message) {
 		if !slices.Equal(l.services, n.services()) { // an offer that came in the meantime
 			n.announce(l)
 		}
+		n.patience.connected(time.Now())
 		n.log.Info("the node services answer")
 		m.SignallingChanged(true)
 		n.rescan.wake()

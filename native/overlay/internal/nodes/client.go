@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -17,12 +19,17 @@ import (
 // Client is a node's connection to the service.
 //
 // Thread safety: Send may be called concurrently, Receive by one goroutine.
-type Client struct{ conn *websocket.Conn }
+type Client struct {
+	conn    *websocket.Conn
+	silence time.Duration
+}
 
 // Dial connects to url (wss://host:port/v1/signal). conf is Member.ClientTLS.
 func Dial(ctx context.Context, url string, conf *tls.Config, g Greeting) (*Client, error) {
 	// Each attempt has a transport of its own, so a connection that was refused must not stay open in it.
-	transport := &http.Transport{TLSClientConfig: conf, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
+	// TCP's own keepalives, each 15 s, would be most of what a silent node sends; its pings do the same.
+	dialer := &net.Dialer{KeepAlive: -1}
+	transport := &http.Transport{DialContext: dialer.DialContext, TLSClientConfig: conf, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	conn, res, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}, HTTPHeader: g.header()})
 	if err != nil {
 		if res != nil && res.Body != nil {
@@ -33,8 +40,12 @@ func Dial(ctx context.Context, url string, conf *tls.Config, g Greeting) (*Clien
 		return nil, err
 	}
 	conn.SetReadLimit(wire.MaxFrameBytes)
-	return &Client{conn}, nil
+	return &Client{conn, readSilence(res.Header)}, nil
 }
+
+// Silence is how long the services let the node be silent, if Greeting asked for that. It is 0 if it did not, or if the
+// services are of an earlier version.
+func (c *Client) Silence() time.Duration { return c.silence }
 
 // Send writes a message. If ctx ends meanwhile, the connection is closed.
 func (c *Client) Send(ctx context.Context, m wire.Message) error {

@@ -25,6 +25,8 @@ const (
 	helloEvery      = time.Second      // between two hellos that count; the newest of those between them counts then
 	helloTimeout    = 10 * time.Second // from the connection to the first hello
 	idleTimeout     = 90 * time.Second // without a message, the node is gone; nodes send pings
+	silenceMost     = 5 * time.Minute  // that a metered node may be silent instead
+	silenceSlack    = 30 * time.Second // that its ping may be late
 	writeTimeout    = 10 * time.Second
 	closeTimeout    = time.Second // a node that does not answer the close frame is cut off
 )

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -292,6 +293,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the service has too many nodes; use another one", http.StatusServiceUnavailable)
 		return
 	}
+	a := readGreeting(r, len(peer.Devices) > 0)
+	if a.silence > 0 {
+		w.Header().Set(headerSilence, strconv.Itoa(int(a.silence/time.Second)))
+	}
 	conn, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		return // Accept has answered
@@ -299,5 +304,5 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn.SetReadLimit(wire.MaxFrameBytes)
 	s.wait.Add(1)
 	defer s.wait.Done()
-	newSession(s, conn, peer, der, readGreeting(r, len(peer.Devices) > 0)).run()
+	newSession(s, conn, peer, der, a).run()
 }

@@ -138,7 +138,7 @@ func (c *session) read() error {
 	bucket := float64(messagesAtOnce)
 	last := time.Now()
 	for {
-		limit := idleTimeout
+		limit := max(idleTimeout, c.about.silence+silenceSlack)
 		if !c.welcomed {
 			limit = helloTimeout
 		}

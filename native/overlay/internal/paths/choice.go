@@ -24,6 +24,9 @@ const (
 	RecheckFor = time.Minute
 	// DropAfter is the time without data after which session, path and round of a peer are dropped.
 	DropAfter = 10 * time.Minute
+	// DropAfterMetered is the same for a pair of which one side is metered. A connection that is wakened each minute, such
+	// as that of MQTT, stays: to begin again each time would take more bytes than to hold it.
+	DropAfterMetered = 3 * time.Minute
 	// Grace is the time that an old direct path has to prove itself after a change of address. During it each packet is
 	// sent by the relay as well. Otherwise all data would be lost until a dead path is detected.
 	Grace = time.Second

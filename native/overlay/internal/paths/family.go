@@ -39,10 +39,13 @@ func (f family) String() string {
 type relays struct {
 	four, six *relay
 	peers     atomic.Bool // a peer has no IPv4 address at a relay
+	awake     atomic.Bool // a peer does not sleep
 }
 
 // newRelays makes both. busy is true while data flows by relayed addresses of a version.
-func newRelays(deliver func([]byte, netip.AddrPort), busy func(family) bool, changed func(*Allocation, family, string), silent func()) *relays {
+//
+// A node without onDemand keeps an allocation all the time, so that the first packet of a peer does not wait for one.
+func newRelays(deliver func([]byte, netip.AddrPort), busy func(family) bool, changed func(*Allocation, family, string), silent func(), onDemand bool) *relays {
 	rs := &relays{}
 	rs.four = newRelay(deliver, func() bool { return busy(four) }, func(a *Allocation, why string) {
 		if a != nil {
@@ -57,6 +60,9 @@ func newRelays(deliver func([]byte, netip.AddrPort), busy func(family) bool, cha
 		changed(a, six, why)
 	})
 	rs.six.family = six
+	if onDemand {
+		rs.four.needed = rs.awake.Load
+	}
 	rs.six.needed = func() bool { return rs.peers.Load() || rs.four.allocation() == nil && rs.four.hasFailed() }
 	rs.four.failed = rs.six.wake
 	rs.four.other = func() bool { return rs.six.allocation() != nil }
@@ -87,8 +93,11 @@ func (rs *relays) run(ctx context.Context) {
 	both.Wait()
 }
 
-// want sets whether a peer has no IPv4 address at a relay.
-func (rs *relays) want(six bool) {
+// want sets whether a peer does not sleep, and whether one of these has no IPv4 address at a relay.
+func (rs *relays) want(awake, six bool) {
+	if rs.awake.Swap(awake) != awake {
+		rs.four.wake()
+	}
 	if rs.peers.Swap(six) != six {
 		rs.six.wake()
 	}

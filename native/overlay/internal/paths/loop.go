@@ -84,7 +84,7 @@ func (m *Manager) tick() (busy bool) {
 		if p.sleeping.Load() {
 			continue
 		}
-		if now-p.lastData.Load() > int64(DropAfter) {
+		if now-p.lastData.Load() > int64(m.dropAfter(p)) {
 			m.sleep(p)
 			continue
 		}

@@ -120,7 +120,7 @@ func New(conf Config) *Manager {
 	m.mux = ice.NewUniversalUDPMuxDefault(ice.UniversalUDPMuxParams{UDPConn: conf.Bind.NewSTUNConn(), Logger: quietLogger{},
 		XORMappedAddrCacheTTL: outsideCache})
 	m.relays = newRelays(conf.Bind.DeliverRelayed, m.relayBusy, func(a *Allocation, f family, why string) { m.relayChanged(ctx, a, f, why) },
-		conf.RelaySilent)
+		conf.RelaySilent, conf.Metered)
 	conf.Bind.OnMoved(func(e *bind.Endpoint, s bind.Source) {
 		select {
 		case m.moved <- movedReport{e, s}:

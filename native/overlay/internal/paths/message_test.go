@@ -76,7 +76,7 @@ func TestReasonsInWords(t *testing.T) {
 		want string
 	}{
 		{situation{direct: true}, ""},
-		{situation{idle: true}, "no data for 10 minutes; the next packet connects"},
+		{situation{idle: true}, "no data for minutes; the next packet connects"},
 		{situation{offline: true, signalling: true}, "the peer is not connected to the node service"},
 		{situation{}, "the node service is out of reach"},
 		{situation{answered: true, local: NATBlocked, signalling: true}, "UDP is blocked on this side"},

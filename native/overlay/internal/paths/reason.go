@@ -45,7 +45,7 @@ type situation struct {
 	signalling       bool // the node service is reached
 	offline          bool // the node service says that the peer is not connected
 	established      bool // there is a session
-	idle             bool // dropped after DropAfter without data
+	idle             bool // dropped after minutes without data
 	blocked          bool // nothing passes; see peer.blocked
 	noCommonRelay    bool // the peer has no address at a relay that this node's can send to
 	noCommonVersions bool // all candidates of one side are IPv4, all of the other IPv6
@@ -59,7 +59,7 @@ func reason(s situation) string {
 	case s.blocked && s.noCommonRelay:
 		return "the relayed addresses of the two sides have different IP versions. Give the relays an address of each: --relay-address"
 	case s.idle:
-		return "no data for 10 minutes; the next packet connects"
+		return "no data for minutes; the next packet connects"
 	case !s.answered && !s.established && s.offline:
 		return "the peer is not connected to the node service"
 	case !s.answered && !s.established && !s.signalling:

@@ -95,15 +95,21 @@ func (m *Manager) chooseRelay(p *peer, why string) {
 	}
 }
 
-// wantRelays requests an IPv6 relayed address while an awake peer has no IPv4 one, and releases it after that. The
-// caller holds m.mu.
+// wantRelays requests the relayed addresses that awake peers need: an IPv6 one while one of them has no IPv4 one, and on a
+// metered node any at all. The caller holds m.mu.
 func (m *Manager) wantRelays() {
-	only := false
+	awake, six := false, false
 	for _, p := range m.peers {
-		only = only || !p.sleeping.Load() && len(p.relays) > 0 && !slices.ContainsFunc(p.relays, isFour)
+		if !p.sleeping.Load() {
+			awake = true
+			six = six || len(p.relays) > 0 && !slices.ContainsFunc(p.relays, isFour)
+		}
 	}
-	m.relays.want(only)
+	m.relays.want(awake, six)
 }
+
+// resting is true while this node needs no relay: it is metered, and all of its peers sleep.
+func (m *Manager) resting() bool { return m.conf.Metered && !m.relays.awake.Load() }
 
 func isFour(a netip.AddrPort) bool { return familyOf(a.Addr()) == four }
 

@@ -22,8 +22,8 @@ func (m *Manager) Connect(name string) {
 // startRound begins a round of this side's own. The caller holds m.mu.
 func (m *Manager) startRound(p *peer) {
 	m.awake(p)
-	if last := p.lastData.Load(); last == 0 || m.now()-last > int64(DropAfter) {
-		p.lastData.CompareAndSwap(last, m.now()) // DropAfter counts from now
+	if last := p.lastData.Load(); last == 0 || m.now()-last > int64(m.dropAfter(p)) {
+		p.lastData.CompareAndSwap(last, m.now()) // dropAfter counts from now
 	}
 	// Two rounds that start in the same millisecond need different numbers, or each side could use the credentials of
 	// the other round.

@@ -1,8 +1,21 @@
 package paths
 
-import "seganet.internal/overlay/internal/bind"
+import (
+	"fmt"
+	"time"
 
-// sleep frees the session, path and round of a peer that had no data for DropAfter. The next packet or signal wakes the
+	"seganet.internal/overlay/internal/bind"
+)
+
+// dropAfter is the time without data after which the peer sleeps.
+func (m *Manager) dropAfter(p *peer) time.Duration {
+	if m.conf.Metered || p.metered {
+		return DropAfterMetered
+	}
+	return DropAfter
+}
+
+// sleep frees the session, path and round of a peer that had no data for dropAfter. The next packet or signal wakes the
 // peer.
 func (m *Manager) sleep(p *peer) {
 	m.end(p)
@@ -16,7 +29,7 @@ func (m *Manager) sleep(p *peer) {
 	p.endpoint.SetPath(bind.Path{})
 	m.call(p, outboxMost, func() { m.conf.Tunnel.DropSession(p.key) })
 	p.lastPath = "none"
-	m.event(p, "no data for 10 minutes")
+	m.event(p, fmt.Sprintf("no data for %v", m.dropAfter(p)))
 }
 
 // rouse wakes the peer after a message from it: an offer, or an authenticated packet. The caller holds m.mu.
@@ -24,8 +37,8 @@ func (m *Manager) rouse(p *peer) {
 	m.awake(p)
 	now, last := m.now(), p.lastData.Load()
 	if last == 0 {
-		p.lastData.CompareAndSwap(last, now) // DropAfter counts from now
-	} else if now-last > int64(DropAfter) && p.lastData.CompareAndSwap(last, now) {
+		p.lastData.CompareAndSwap(last, now) // dropAfter counts from now
+	} else if now-last > int64(m.dropAfter(p)) && p.lastData.CompareAndSwap(last, now) {
 		p.roused = now
 	}
 }
@@ -53,6 +66,9 @@ func (m *Manager) Awake(name string) bool {
 // awake wakes the peer. The caller holds m.mu.
 func (m *Manager) awake(p *peer) {
 	p.sleeping.Store(false)
+	if m.conf.Metered {
+		m.wantRelays()
+	}
 	if p.since == 0 {
 		p.since = m.now()
 	}

@@ -67,3 +67,26 @@ func TestARousedPeerWithoutDataLetsTheOtherOneSleep(t *testing.T) {
 		}
 	}
 }
+
+func TestAMeteredNodeHasARelayWhileAPeerIsAwake(t *testing.T) {
+	a, b, _ := pair(t, nodeOptions{relayOnly: true, paths: func(c *paths.Config) { c.Metered = true }})
+	r := newRelay(t, "127.0.0.1:0", true, true)
+	a.paths.SetTURN(r.turn(t, "udp"))
+	b.paths.SetTURN(r.turn(t, "udp"))
+	time.Sleep(50 * time.Millisecond) // a request would take a millisecond
+	for _, n := range []*node{a, b} {
+		if s := n.paths.Node(); !s.RelayResting || s.RelayAddress != "" || s.RelayError != "" {
+			t.Errorf("%s has the relay %q without a peer, error %q", n.name, s.RelayAddress, s.RelayError)
+		}
+	}
+	for range 2 {
+		ping(t, a, b, patience)
+		for _, n := range []*node{a, b} {
+			if s := n.paths.Node(); s.RelayResting || s.RelayAddress == "" {
+				t.Errorf("%s has no relay while its peer is awake", n.name)
+			}
+		}
+		sleep(t, a, b)
+		eventually(t, patience, "no relay is needed", func() bool { return a.paths.Node().RelayResting && b.paths.Node().RelayResting })
+	}
+}

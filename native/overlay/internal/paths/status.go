@@ -37,13 +37,15 @@ type NodeStatus struct {
 	// RelayAddress6 is a second address, of IPv6, for peers that have no other.
 	RelayAddress6 string `json:"relayAddress6,omitempty"`
 	RelayError    string `json:"relayError,omitempty"`
-	Signalling    bool   `json:"signalling"`
-	RelayOnly     bool   `json:"relayOnly,omitempty"`
+	// RelayResting is true while a metered node needs no relay, because all of its peers sleep.
+	RelayResting bool `json:"relayResting,omitempty"`
+	Signalling   bool `json:"signalling"`
+	RelayOnly    bool `json:"relayOnly,omitempty"`
 }
 
 // Node returns this node's state.
 func (m *Manager) Node() NodeStatus {
-	s := NodeStatus{Port: m.conf.Bind.Port(), NAT: m.nat.Load().(NAT), RelayOnly: m.relayOnly.Load()}
+	s := NodeStatus{Port: m.conf.Bind.Port(), NAT: m.nat.Load().(NAT), RelayOnly: m.relayOnly.Load(), RelayResting: m.resting()}
 	if a := m.relays.allocation(); a != nil {
 		s.Relay, s.RelayAddress = a.Server.String(), a.Address.String()
 	}

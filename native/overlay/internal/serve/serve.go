@@ -180,7 +180,8 @@ func (r *Running) listen() error {
 	c := &r.conf
 	tlsNeeded := c.has(RoleAuth) || c.has(RoleNodes) || c.AuthURL != ""
 	if tlsNeeded {
-		l, err := net.Listen("tcp", c.Listen)
+		// Without TCP's keepalives, which metered nodes would pay for: each protocol has a limit for silent connections.
+		l, err := (&net.ListenConfig{KeepAlive: -1}).Listen(context.Background(), "tcp", c.Listen)
 		if err != nil {
 			return fmt.Errorf("%w. Choose another address with --listen; ports under 1024 need CAP_NET_BIND_SERVICE", err)
 		}
