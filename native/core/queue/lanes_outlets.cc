@@ -15,7 +15,8 @@ Outlet* Lanes::Attach(Doorbell* doorbell, ClassMask classes, bool rests) {
   classes &= kAllClasses;
   if (classes == 0) return nullptr;
   for (const auto& other : outlets_) {
-    if (other->classes & classes) return nullptr;
+    // A second outlet without the first one takes nothing.
+    if (!other->is_orphan() && (other->classes & classes)) return nullptr;
   }
   outlets_.push_back(std::make_unique<Outlet>(doorbell, classes, context_.selection));
   Outlet* outlet = outlets_.back().get();
