@@ -154,7 +154,9 @@ function checkOverlay(flow, env) {
 
 /** @param {any[]} flow @param {NodeJS.ProcessEnv} env @returns {Finding[]} */
 function checkAlarms(flow, env) {
-  const about = 'alarms';
+  const finding = (/** @type {'note' | 'problem'} */ result, /** @type {string} */ text) => [
+    { about: 'alarms', result, text }
+  ];
   return runningNodes(flow).flatMap((node) => {
     if (node.type !== 'seganet-uplink-broker') return [];
     const of = (/** @type {string} */ property) => resolved(node[property], env);
@@ -163,12 +165,10 @@ function checkAlarms(flow, env) {
     try {
       alarms.checkAlarms({ redundantAlarms, paths: of('paths'), sparkplugGroup: of('sparkplugGroup') });
     } catch (error) {
-      return [{ about, result: 'problem', text: /** @type {Error} */ (error).message }];
+      return finding('problem', /** @type {Error} */ (error).message);
     }
     const protocolVersion = of('protocolVersion') === '4' ? 4 : 5;
-    return [
-      { about, result: 'note', text: alarms.alarmWarning({ redundantAlarms, protocolVersion }) || TWICE }
-    ];
+    return finding('note', alarms.alarmWarning({ redundantAlarms, protocolVersion }) || TWICE);
   });
 }
 

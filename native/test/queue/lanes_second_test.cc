@@ -284,11 +284,17 @@ TEST_F(LanesSecondTest, FirstArrivalsStayInOrderWhateverIsStalledOrLost) {
 // Both sessions have threads of their own, and the second one comes and goes.
 TEST_F(LanesSecondTest, SessionsOfTwoThreadsDeliverEachAlarmOnce) {
   constexpr uint64_t kCount = 3000;
+  LanesContext context = Context();
+  context.on_due = [](int64_t) {};
+  context.wake_log = [] {};
+  Use(std::move(context));
+  AttachAnew();
   std::atomic<bool> is_over{false};
   std::thread worker([&] {
     for (uint64_t i = 0; i < kCount; ++i) {
       while (i - Delivered() > 100) std::this_thread::yield();
-      Alarm("x");
+      budget_.AddRecords(kCritical, 1);
+      lanes_->Push(SingleBatch(test::MakeRecord("d", "t", "x", kCritical, Now())));
     }
   });
   const auto serve = [&](Outlet* outlet) {

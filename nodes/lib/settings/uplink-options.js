@@ -73,8 +73,8 @@ const { badCharacter } = require('../base/topic-template');
  * @property {string} [congestion] congestion control of all sockets, such as cubic; '' (default) = the system's
  * @property {string} [paths] interfaces or addresses to use, such as 'eth0,wwan0:backup:metered', or 'auto': MPTCP if
  *   both ends support it, else the next path if one is dead. '' (default) = the system's routes
- * @property {'off' | 'all-paths' | 'unmetered-paths'} [redundantAlarms] class 1 has two sessions, on two paths, and each
- *   of its records is sent on both; default off. The first two groups are then these sessions
+ * @property {import('./alarm-options').RedundantAlarms} [redundantAlarms] class 1 has two sessions, on two paths, and
+ *   each of its records is sent on both; default off. The first two groups are then these sessions
  * @property {number} [pathLossMs] a path is dead if the peer confirms nothing for this time, default 1000
  * @property {string} [pathsDir] folder with the state of `seganet-paths watch`, default: its own default
  * @property {Dialer | null} [dialer] knows the local port that leads to the broker; null (default) = no such port

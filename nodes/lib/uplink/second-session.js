@@ -45,7 +45,8 @@ class SecondSession {
   /** Name of the path of the first session, '' = unknown. */
   #leadPath() {
     const { lead } = this;
-    const { paths, session } = lead;
+    const { session } = lead;
+    const paths = /** @type {AlarmPaths} */ (lead.paths);
     if (session.way) return session.way.name;
     const ways = session.connected ? paths.having([lead.socketView().localAddress]) : paths.inOrder();
     return ways[0]?.name ?? '';

@@ -95,7 +95,7 @@ for (const i of options.groups.keys()) {
   );
 }
 /** All but the one that sends copies. */
-const senders = groups.filter(({ second }) => !second);
+const senders = groups.filter((group) => !group.second);
 const compression = new Compression({
   sessions: groups.map((group) => ({
     writer: group.feeder.sender.writer,
@@ -128,8 +128,8 @@ function pathsOf(i) {
   if (!paths || redundantAlarms === 'off' || i > 1) return { paths };
   if (i === 0) return { paths: new AlarmPaths(paths) };
   const usesMetered = redundantAlarms === 'all-paths';
-  const second = new SecondSession(groups[0], paths, { usesMetered, problem });
-  return { paths: second.paths, second };
+  const copies = new SecondSession(groups[0], paths, { usesMetered, problem });
+  return { paths: copies.paths, second: copies };
 }
 
 /** @param {string} code @param {string} reason */
@@ -139,7 +139,7 @@ function problem(code, reason) {
 }
 
 function report() {
-  const alarms = groups.find(({ second }) => second)?.second?.view();
+  const alarms = groups.find((group) => group.second)?.second?.view();
   port.postMessage({
     type: 'state',
     ...overview(

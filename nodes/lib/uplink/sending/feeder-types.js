@@ -28,8 +28,8 @@
  * @property {number} [order] of the group, 0 (default) = the most urgent
  * @property {number} [turnMs] time after which a pump returns to the event loop, default 4
  * @property {boolean} [subscribes] the session also receives messages
- * @property {(code: number) => void} [onRefused] of a session that sends copies: the broker refused one. The session must
- *   end, and what it took is left to the other session
+ * @property {(code: number) => void} [onRefused] of a session that sends copies: the broker refused one. The session
+ *   must end, and what it took is left to the other session
  */
 
 /**
