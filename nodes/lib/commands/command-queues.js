@@ -11,6 +11,8 @@
 // just connected or subscribed, its other subscriptions may be on their way: nothing is skipped for settleMs, so that
 // commands for these arrive in order.
 //
+// A device may have one leading command, before all others, which only its sender keeps: the next one replaces it.
+//
 // Pure: the caller provides the clock, and calls tick() once a second.
 
 /** @typedef {import('./command').Command} Command */
@@ -18,8 +20,9 @@
 
 /**
  * The result of an attempt. 'offline': try again when the device is reachable. 'unheard': it is, and does not listen to
- * the topic.
- * @typedef {{ end: 'taken' | 'refused' | 'offline' | 'unheard' | 'busy' | 'timeout', reason?: string }} Outcome
+ * the topic. isDoubtful: the device may have got the command all the same.
+ * @typedef {{ end: 'taken' | 'refused' | 'offline' | 'unheard' | 'busy' | 'timeout', reason?: string,
+ *   isDoubtful?: boolean }} Outcome
  *
  * Gets 'queued' at most once, and then the final status. 'closed': the engine stopped, and the command is not stored.
  * @typedef {(status: Status | 'closed', reason: string) => void} Watch
@@ -39,9 +42,14 @@
  * @property {() => number} wall ms since 1970
  * @property {Partial<typeof LIMITS>} [limits]
  *
+ * @typedef {object} Leading follows a leading command
+ * @property {(status: 'taken' | 'refused' | 'timeout', reason: string) => void} ended
+ * @property {() => void} doubted called when the device may have got it without an acknowledgement; it is tried again
+ *
  * @typedef {object} Entry
  * @property {Command} command
  * @property {Watch} watch
+ * @property {(() => void) | null} doubted of a leading command; null = it is an ordinary one
  * @property {number} at time of arrival
  * @property {number} expiresAt by the monotonic clock
  * @property {Row} row
@@ -129,6 +137,33 @@ class CommandQueues {
       this.#tell(watch, 'expired', 'The command had expired when it arrived.');
     else if (full) this.#tell(watch, 'full', full);
     else this.#enter(command, watch, 0);
+  }
+
+  /**
+   * Sends a command before all that wait for the device. It replaces an earlier leading one that is not in flight, is
+   * not stored, does not expire, and no limit refuses it.
+   * @param {Command} command
+   * @param {Leading} follower
+   */
+  lead(command, { ended, doubted }) {
+    this.retract(command.device);
+    /** @type {Watch} */
+    const watch = (status, reason) => {
+      if (status === 'taken' || status === 'refused' || status === 'timeout') ended(status, reason);
+    };
+    this.#enter({ ...command, expiresAt: Infinity }, watch, 0, doubted);
+  }
+
+  /**
+   * Removes the leading command of a device. One in flight stays.
+   * @param {string} device
+   * @returns {boolean} false: one is in flight
+   */
+  retract(device) {
+    const queue = this.#queues.get(device);
+    const entry = queue && allOf(queue).find((each) => each.doubted && each !== queue.busy);
+    if (queue && entry) this.#leave(queue, entry);
+    return !queue?.busy?.doubted;
   }
 
   /**
@@ -303,17 +338,20 @@ class CommandQueues {
    * @param {Command} command
    * @param {Watch} watch
    * @param {Row} row
+   * @param {(() => void) | null} [doubted] of a leading command
    */
-  #enter(command, watch, row) {
+  #enter(command, watch, row, doubted = null) {
     const queue = this.#queueOf(command.device);
     const at = this.#now();
     // On the monotonic clock, because the wall clock may be set while the command waits.
     const expiresAt = at + command.expiresAt - this.#wall();
     const states = { storing: false, outcome: null, skipped: false };
-    const entry = { command, watch, at, expiresAt, row, ...states, number: ++this.#lastNumber, attempts: 0 };
-    queue.entries.push(entry);
+    const number = doubted ? 0 : ++this.#lastNumber;
+    const entry = { command, watch, doubted, at, expiresAt, row, ...states, number, attempts: 0 };
+    if (doubted) queue.entries.splice(queue.busy ? 1 : 0, 0, entry);
+    else queue.entries.push(entry);
     queue.size++;
-    this.#count(command, 1);
+    if (!doubted) this.#count(command, 1);
     if (queue.parkedUntil === 0) this.#pump(queue);
     else if (!queue.settling) this.#keep(queue, entry, '');
   }
@@ -351,10 +389,11 @@ class CommandQueues {
    * @param {Outcome} outcome
    * @returns {boolean} true if the next attempt may start
    */
-  #settle(queue, attempt, { end, reason = '' }) {
+  #settle(queue, attempt, { end, reason = '', isDoubtful = end === 'timeout' }) {
     const entry = queue.busy;
     if (!entry || queue.attempt !== attempt || this.#closed) return false;
     queue.busy = null;
+    if (isDoubtful) entry.doubted?.();
     if (end === 'taken' || end === 'refused') this.#finish(queue, entry, end, reason);
     else if (end === 'timeout' && ++entry.attempts >= this.limits.attempts)
       this.#finish(queue, entry, end, reason);
@@ -433,7 +472,7 @@ class CommandQueues {
    */
   #keep(queue, entry, why) {
     const reason = why || 'The device is not connected.';
-    if (entry.row !== 0 || entry.storing) return;
+    if (entry.row !== 0 || entry.storing || entry.doubted) return;
     if (entry.command.qos === 0) {
       if (entry !== queue.busy)
         this.#finish(queue, entry, 'expired', `${reason} A command with QoS 0 is not kept.`);
@@ -467,13 +506,13 @@ class CommandQueues {
     this.#tell(entry.watch, status, reason);
   }
 
-  /** @param {Queue} queue @param {Entry} entry */
+  /** @param {Queue} queue @param {Entry} entry not in flight */
   #leave(queue, entry) {
     const { command } = entry;
     const list = (entry.skipped && queue.skipped.get(command.topic)) || queue.entries;
     list.splice(list.indexOf(entry), 1);
     if (entry.skipped && list.length === 0) queue.skipped.delete(command.topic);
-    this.#count(command, -1);
+    if (!entry.doubted) this.#count(command, -1);
     if (--queue.size === 0) this.#queues.delete(command.device);
   }
 

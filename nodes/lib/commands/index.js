@@ -244,6 +244,30 @@ class Commands {
   }
 
   /**
+   * Sends a command before all others that wait for the device, for a desired state that its sender keeps: it waits for
+   * the device in memory only, and the next one replaces it unless it is in flight.
+   * @param {{ device: string, topic: string, payload: Buffer }} given with the whole topic
+   * @param {import('./command-queues').Leading} follower
+   * @throws {Error} with a sentence
+   */
+  lead({ device, topic, payload }, follower) {
+    const problem = commandProblem({ device, topic });
+    if (problem) throw new Error(problem);
+    if (this.#closed) return;
+    const command = { id: this.#id(), device, topic, payload, qos: /** @type {const} */ (1), expiresAt: 0 };
+    this.#desk.lead({ ...command, origin: null }, follower);
+  }
+
+  /**
+   * Withdraws a leading command.
+   * @param {string} device
+   * @returns {boolean} false: it is in flight, and stays
+   */
+  retract(device) {
+    return this.#desk.retract(device);
+  }
+
+  /**
    * Sends a command of the cloud.
    * @param {string} broker id of the broker node
    * @param {CloudCommand} given

@@ -9,7 +9,11 @@ const OUTCOMES = [
   { end: 'offline', reason: 'The device is not connected.' },
   { end: 'unheard', reason: UNHEARD },
   { end: 'timeout', reason: 'The device did not acknowledge the command in time.' },
-  { end: 'offline', reason: 'The connection ended before the device acknowledged the command.' },
+  {
+    end: 'offline',
+    reason: 'The connection ended before the device acknowledged the command.',
+    isDoubtful: true
+  },
   { end: 'refused', reason: 'The device refused the command.' },
   { end: 'refused', reason: 'The command is larger than the device accepts.' },
   { end: 'busy' }
