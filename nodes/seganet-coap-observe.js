@@ -44,20 +44,36 @@ module.exports = function (RED) {
     const put = ({ deviceId, topic, cls }, payload, done) =>
       member.inlet.put({ deviceId, topic, payload, cls, flags: 0, ts: Date.now(), seq: -1 }, done);
 
+    /** @param {Resource} resource @param {'observe' | 'poll'} mode @param {number} intervalMs */
+    const watch = (resource, mode, intervalMs) => {
+      const { target } = resource;
+      const made = new Watch({
+        mode,
+        intervalMs,
+        open: () => Peer.open(target, options),
+        value: (payload, done) =>
+          put(resource, payload, (error) => {
+            done();
+            if (error)
+              complaints.tell('record', `A record of ${target.url} was not accepted: ${error.message}`);
+          }),
+        trouble: (reason) => complaints.tell(target.url, `${target.url}: ${reason}. The node retries.`)
+      });
+      watches.push(made);
+      return made;
+    };
+
+    /** @type {(() => void)[]} */
+    const withdrawals = [];
     for (const resource of resources) {
-      const { target, mode, intervalS } = resource;
-      watches.push(
-        new Watch({
-          mode,
-          intervalS,
-          open: () => Peer.open(target, options),
-          value: (payload, done) =>
-            put(resource, payload, (error) => {
-              done();
-              if (error)
-                complaints.tell('record', `A record of ${target.url} was not accepted: ${error.message}`);
-            }),
-          trouble: (reason) => complaints.tell(target.url, `${target.url}: ${reason}. The node retries.`)
+      watch(resource, resource.mode, resource.intervalS * 1000);
+      withdrawals.push(
+        member.host.readers.offer(resource.deviceId, (everyMs) => {
+          const extra = watch(resource, 'poll', everyMs);
+          return () => {
+            extra.stop();
+            watches.splice(watches.indexOf(extra), 1);
+          };
         })
       );
     }
@@ -74,7 +90,8 @@ module.exports = function (RED) {
       reader.read(found).then((payload) => put(found, payload, done), done);
     });
     this.on('close', () => {
-      for (const watch of watches) watch.stop();
+      for (const withdraw of withdrawals) withdraw();
+      for (const each of watches) each.stop();
       reader.close();
     });
   }

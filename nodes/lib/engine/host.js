@@ -20,6 +20,7 @@ const { Uplinks } = require('./broker-links');
 const { LogLink } = require('./log-link');
 const { Commands } = require('../commands');
 const { DeviceEvents } = require('./device-events');
+const { DeviceReaders } = require('./device-readers');
 const { Deploys } = require('./deploys');
 const { DeployTraffic } = require('./deploy-traffic');
 const { Deliveries } = require('./deliveries');
@@ -129,6 +130,7 @@ class EngineHost {
     // Until the flows that handle commands exist.
     this.commands.hold();
     this.registry = new Registry(this.engine, (stage) => this.#nodeOf(stage));
+    this.readers = new DeviceReaders();
     this.deviceEvents = new DeviceEvents(this.engine);
     this.deviceEvents.follow(({ kind, device }) => {
       if (kind !== 'disconnected') this.commands.wake(device);

@@ -13,7 +13,13 @@ function makeDesk(limits = {}) {
     if (made.auto) done(made.auto);
   };
   const queues = new CommandQueues({ attempt, storage, now: () => made.time, wall: () => made.time, limits });
-  const command = (id) => ({ id, device: 'a', topic: `cmd/a/${id[0]}`, payload: Buffer.from(id), origin: null });
+  const command = (id) => ({
+    id,
+    device: 'a',
+    topic: `cmd/a/${id[0]}`,
+    payload: Buffer.from(id),
+    origin: null
+  });
   return Object.assign(made, {
     queues,
     send: (id) =>

@@ -169,7 +169,7 @@ describe('a watch', () => {
   async function open(more = {}) {
     watch = new Watch({
       mode: 'observe',
-      intervalS: 10,
+      intervalMs: 10000,
       now: () => Date.now(),
       random: () => 0.5,
       open: async () => {

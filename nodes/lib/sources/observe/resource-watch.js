@@ -40,7 +40,7 @@ const CODES = {
  *
  * @typedef {object} WatchOptions
  * @property {'observe' | 'poll'} mode
- * @property {number} intervalS
+ * @property {number} intervalMs
  * @property {() => Promise<Link>} open
  * @property {(payload: Buffer, done: () => void) => void} value calls done when the engine has the value
  * @property {(reason: string) => void} [trouble] called at the first of consecutive failures
@@ -100,7 +100,7 @@ class Watch {
   async #ask() {
     clearTimeout(this.#timer);
     // While the engine has not accepted the last value, another poll would only grow the queue.
-    if (this.#waiting > 0 && this.state === 'polling') return this.#later(this.#options.intervalS * 1000);
+    if (this.#waiting > 0 && this.state === 'polling') return this.#later(this.#options.intervalMs);
     this.#begunAt = this.#now();
     try {
       this.#link ??= await this.#options.open();
@@ -132,7 +132,7 @@ class Watch {
     this.#newest = registered ? { number: observe, at: this.#now() } : null;
     if (registered) this.#expectWithin(maxAgeS);
     // Not observable now: request an observation again at each poll.
-    else this.#later(Math.max(0, this.#begunAt + this.#options.intervalS * 1000 - this.#now()));
+    else this.#later(Math.max(0, this.#begunAt + this.#options.intervalMs - this.#now()));
     this.#tell(answer);
   }
 
@@ -149,7 +149,7 @@ class Watch {
     } else if (!blocks) {
       // A response without a number is not a notification: the device ended the observation (3.2).
       this.state = 'polling';
-      this.#later(this.#options.intervalS * 1000);
+      this.#later(this.#options.intervalMs);
       return this.#tell(answer);
     }
     this.#expectWithin(maxAgeS);
