@@ -10,6 +10,7 @@ const { onRuntimeEvent } = require('./lib/base/runtime-events');
 const { schema } = require('./lib/settings/engine');
 const { Status } = require('./lib/base/status');
 const capabilities = require('./lib/capabilities');
+const { additions } = require('./lib/engine/additions');
 const { addEndpoints } = require('./lib/engine/admin');
 const { GatewayEvents } = require('./lib/engine/gateway-events');
 const { canvasOf } = require('./lib/engine/canvas');
@@ -117,6 +118,7 @@ module.exports = function (RED) {
     for (const { index, cpu, reason } of host.workers) {
       if (cpu < 0) this.log(`Worker ${index} is not pinned to a core: ${reason}`);
     }
+    for (const follow of additions('engine')) follow(host, this, RED);
     const stopWatch = onRuntimeEvent(RED.events, 'flows:started', () => reportOrphans(RED, this), report);
     this.on('close', (/** @type {boolean} */ removed, /** @type {() => void} */ done) => {
       stopWatch();

@@ -6,6 +6,7 @@ const { register } = require('./engine/additions');
 
 /** @type {Record<string, () => Omit<import('./engine/additions').Addition, 'name'>>} */
 const CAPABILITIES = {
+  demand: () => require('./demand/capability'),
   directory: () => require('./directory/capability'),
   kafka: () => require('./kafka/capability'),
   ocf: () => require('./ocf/capability'),

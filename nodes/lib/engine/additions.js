@@ -8,6 +8,8 @@
  * @property {() => any} [threads] loads the module with the classes of its threads
  * @property {import('../metrics').MetricsAddition} [metrics]
  * @property {import('../live/snapshot').MakeLiveAddition} [live]
+ * @property {(host: import('./host').EngineHost, node: import('./join').EngineNode, RED: import('node-red').NodeAPI) =>
+ *   unknown} [engine] called with each engine that has started
  * @property {import('./connection-test-endpoint').ConnectionTest} [connectionTest]
  * @property {(host: string, RED: import('node-red').NodeAPI | null) => string} [exposure] why no listener may open at
  *   this address, a sentence; '' = it may; RED null = before the flows are loaded

@@ -23,9 +23,10 @@ const MAX_LOGINS = 2;
 
 /** Paths below the root of the admin API, by method. */
 const GET =
-  /^(seganet\/?|seganet\/(live|values(\/stream)?|topics|texts\.json|[a-z-]+\.(html|css|mjs)|engines\/[^/]+\/dead-letters|events|audit|logins|healthz|readyz|metrics|overlay-services(\/(policy|audit))?|directory(\/[^/]+\/(things|q))?)|auth\/login)$/;
+  /^(seganet\/?|seganet\/(live|values(\/stream)?|topics|texts\.json|[a-z-]+\.(html|css|mjs)|engines\/[^/]+\/dead-letters|events|audit|logins|demand|healthz|readyz|metrics|overlay-services(\/(policy|audit))?|directory(\/[^/]+\/(things|q))?)|auth\/login)$/;
 const POST =
-  /^(seganet\/engines\/[^/]+\/dead-letters|seganet\/events\/\d+\/acknowledge|seganet\/logins\/(add|revoke)|seganet\/overlay-services\/(invite|withdraw|revoke|policy(\/review)?)|seganet\/ocf\/[^/]+\/(codes|delete)|seganet\/tenants\/[^/]+\/(wake|sleep|backup|logs|add|remove|rollout)|auth\/token)$/;
+  /^(seganet\/engines\/[^/]+\/dead-letters|seganet\/events\/\d+\/acknowledge|seganet\/logins\/(add|revoke)|seganet\/demand|seganet\/overlay-services\/(invite|withdraw|revoke|policy(\/review)?)|seganet\/ocf\/[^/]+\/(codes|delete)|seganet\/tenants\/[^/]+\/(wake|sleep|backup|logs|add|remove|rollout)|auth\/token)$/;
+const DELETE = /^seganet\/demand\/[^/]+$/;
 /** Of these, the pages, to which other sites may link. They change nothing by themselves. */
 const PAGES = /^seganet(\/([a-z-]+\.html)?)?$/;
 
@@ -113,10 +114,13 @@ class StatusServer {
       return response.end();
     }
     const isRead = ['GET', 'HEAD'].includes(method);
-    if (!(isRead ? GET.test(below) : method === 'POST' && POST.test(below)))
+    const isChange = (method === 'POST' && POST.test(below)) || (method === 'DELETE' && DELETE.test(below));
+    if (!(isRead ? GET.test(below) : isChange))
       return refuse(response, 404, 'Only the status page, metrics and health checks are here.');
     if (isRead) return pass(request, response);
-    const length = Number(request.headers['content-length'] ?? NaN);
+    // A DELETE has no body.
+    const { 'content-length': given, 'transfer-encoding': coding } = request.headers;
+    const length = Number(given ?? (method === 'DELETE' && !coding ? 0 : NaN));
     if (!(length <= MAX_BODY_BYTES))
       return refuse(response, 413, 'The body is too long, or of unknown length.');
     if (below === 'auth/token') {

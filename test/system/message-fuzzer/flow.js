@@ -44,6 +44,7 @@ const MESSAGES = new Set([
   'seganet-series',
   'seganet-find',
   'seganet-command',
+  'seganet-demand',
   'seganet-login',
   'seganet-ocf-request'
 ]);

@@ -31,6 +31,7 @@ const NO_RECORDS = [
   'seganet-stats',
   'seganet-login',
   'seganet-command',
+  'seganet-demand',
   'seganet-ocf-request',
   'seganet-series',
   'seganet-find',

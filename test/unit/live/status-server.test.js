@@ -87,7 +87,11 @@ describe('the port of the status page', () => {
       ...['/seganet', '/seganet/', '/seganet/live?devices=on', '/seganet/main.mjs', '/seganet/status.css'],
       ...['/seganet/texts.json', '/seganet/engines/gw/dead-letters?after=0', '/auth/login'],
       ...['/seganet/directory.html', '/seganet/directory', '/seganet/directory/find/q?property=t'],
-      ...['/seganet/directory/find/things?limit=25', '/seganet/overlay-services?q=hall'],
+      ...[
+        '/seganet/directory/find/things?limit=25',
+        '/seganet/overlay-services?q=hall',
+        '/seganet/demand?limit=1'
+      ],
       ...['/seganet/overlay-services/policy', '/seganet/overlay-services/audit'],
       ...['/seganet/healthz?draining=404', '/seganet/readyz?exclude=uplink', '/seganet/metrics']
     ];
@@ -96,9 +100,12 @@ describe('the port of the status page', () => {
     const actions = ['wake', 'sleep', 'backup', 'logs'].map((action) => `/seganet/tenants/node/${action}`);
     for (const action of ['invite', 'withdraw', 'revoke', 'policy', 'policy/review'])
       actions.push(`/seganet/overlay-services/${action}`);
-    const posted = ['/auth/token', '/seganet/engines/gw/dead-letters', ...actions];
+    const posted = ['/auth/token', '/seganet/engines/gw/dead-letters', '/seganet/demand', ...actions];
     for (const path of posted) expect([path, (await ask(port, path, post)).status]).toEqual([path, 200]);
-    expect(passed).toEqual([...paths.map((path) => `GET ${path}`), ...posted.map((path) => `POST ${path}`)]);
+    const question = '/seganet/demand/pump%2F1';
+    expect((await ask(port, question, { method: 'DELETE' })).status).toBe(200);
+    const changes = [...posted.map((path) => `POST ${path}`), `DELETE ${question}`];
+    expect(passed).toEqual([...paths.map((path) => `GET ${path}`), ...changes]);
     expect(await ask(port, '/')).toMatchObject({ status: 302, headers: { location: '/seganet/' } });
   });
 
@@ -178,6 +185,10 @@ describe('the port of the status page', () => {
       ask(port, '/seganet/engines/gw/dead-letters', { method: 'POST', headers, body });
     expect((await post({ 'content-length': MAX_BODY_BYTES + 1 })).status).toBe(413);
     expect((await post({ 'transfer-encoding': 'chunked' }, '{}')).status).toBe(413);
+    const headers = { 'transfer-encoding': 'chunked' };
+    expect((await ask(port, '/seganet/demand/a', { method: 'DELETE', headers, body: '{}' })).status).toBe(
+      413
+    );
     expect(passed).toEqual([]);
   });
 

@@ -1,0 +1,603 @@
+'use strict';
+// Monitoring on demand for one engine: "device X each 100 ms for 60 s". Those who ask about a device share one rate, the
+// shortest interval until the latest end. A device that the gateway reads is read more often. Any other one gets a
+// command, and one that restores its normal rate when the last question has ended. That restore is on disk before the
+// first command leaves, so it outlives the process, and it waits for a device that is away.
+//
+//   ask() ─▶ on disk ─▶ command or reading ─▶ end of the last question ─▶ restore ─▶ acknowledged: forgotten
+//
+// Without a question and a restore, there is no timer and no follower of device events.
+
+const { Refusal } = require('./request');
+
+/** Devices with a question or an owed restore, and questions. */
+const MAX_DEVICES = 10000;
+const MAX_QUESTIONS = 20000;
+/** How long ask() waits for the device. */
+const PATIENCE_MS = 1000;
+/** A device that did not acknowledge three times is tried again after this time, or when it connects. */
+const RETRY_MS = 60000;
+/** A restore that no device has taken for this time is given up. */
+const GIVE_UP_MS = 30 * 86_400_000;
+/** Longest delay of a timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * @typedef {import('./request').Question} Request
+ * @typedef {import('./ways').Way} Way
+ *
+ * waiting: the device is away, or has not answered yet. on: it has the rate. silent: it did not acknowledge three
+ * times. refused: it refused. restoring: no question is left, and its normal rate waits for it. normal: it has that.
+ * @typedef {'waiting' | 'on' | 'silent' | 'refused' | 'restoring' | 'normal'} State
+ *
+ * @typedef {object} View
+ * @property {string} device
+ * @property {State} state
+ * @property {'command' | 'reading'} by how its rate changes
+ * @property {number} everyMs 0 = normal
+ * @property {number} endsAt ms since 1970; 0 = no question
+ * @property {string[]} askers
+ * @property {string} reason why it is silent or refused
+ *
+ * @typedef {object} Asked one asker's question
+ * @property {number} everyMs
+ * @property {number} endsAt monotonic
+ * @property {boolean} isKept on disk
+ *
+ * @typedef {object} Responsible
+ * @property {Way} way
+ * @property {(view: View) => void} changed must not throw
+ *
+ * @typedef {object} Device
+ * @property {string} device
+ * @property {Map<string, Asked>} questions by asker
+ * @property {Responsible | null} responsible
+ * @property {'command' | 'reading'} by
+ * @property {State} state
+ * @property {string} reason
+ * @property {import('./demand-store').Restore | null} restore on disk
+ * @property {boolean} isTouched it may have got a command since its last restore
+ * @property {{ everyMs: number, endsAt: number } | null} sent the rate that was sent last
+ * @property {object | null} job the latest command, unless it ended; a new one makes it obsolete
+ * @property {number} retryAt monotonic; 0 = now
+ * @property {{ everyMs: number, end: () => void } | null} reading
+ * @property {number} writes to the disk that are under way
+ * @property {Set<(refusal: string) => void>} waiters of ask()
+ *
+ * @typedef {object} Parts
+ * @property {Pick<import('../commands').Commands, 'lead' | 'retract'>} commands
+ * @property {import('../engine/device-readers').DeviceReaders} readers
+ * @property {Pick<import('../engine/device-events').DeviceEvents, 'follow'>} deviceEvents
+ * @property {Pick<import('./demand-store').DemandStore, 'load' | 'put' | 'remove' | 'restored' | 'close' | 'isFull'>} store
+ * @property {(device: string, reason: string) => void} unrestored gets a device that refuses its normal rate
+ * @property {(sentence: string) => void} warn
+ * @property {() => number} [now] ms, monotonic
+ * @property {() => number} [wall] ms since 1970
+ */
+
+class Demand {
+  #parts;
+  #now;
+  #wall;
+  /** @type {Map<string, Device>} */
+  #devices = new Map();
+  /** Questions by asker. @type {Map<string, number>} */
+  #ofUsers = new Map();
+  /** @type {Set<Responsible>} */
+  #responsible = new Set();
+  #questions = 0;
+  #hasBegun = false;
+  #isClosed = false;
+  /** @type {NodeJS.Timeout | undefined} */
+  #timer;
+  #timerAt = Infinity;
+  /** @type {(() => void) | null} */
+  #unfollow = null;
+
+  /** @param {Parts} parts */
+  constructor(parts) {
+    const { now = () => performance.now(), wall = Date.now, readers } = parts;
+    this.#parts = parts;
+    this.#now = now;
+    this.#wall = wall;
+    this.counters = { asked: 0, refused: 0, ended: 0, restored: 0, givenUp: 0 };
+    readers.onChange = (device) => this.#readersChanged(device);
+    this.#load();
+  }
+
+  /**
+   * Makes a node responsible for the devices of its pattern.
+   * @param {Responsible} responsible
+   * @returns {() => void} ends that
+   */
+  join(responsible) {
+    this.#responsible.add(responsible);
+    return () => {
+      this.#responsible.delete(responsible);
+      responsible.changed = () => {};
+    };
+  }
+
+  /** Call it when the flows have started: questions go on whose devices have a node, the others end. */
+  begin() {
+    this.#hasBegun = true;
+    for (const record of [...this.#devices.values()]) {
+      record.responsible = this.#responsibleFor(record.device);
+      // Without a restore on disk no command may leave: the question waits for the reader that it had.
+      if (record.questions.size > 0 && record.writes === 0)
+        record.by = record.restore ? this.#byOf(record.device) : 'reading';
+      if (!record.responsible && record.questions.size > 0)
+        this.#endAll(record, 'No on demand node is responsible for the device any more.');
+      this.#apply(record);
+    }
+  }
+
+  /**
+   * Resolves when the question is on disk, and the device has answered or PATIENCE_MS have passed.
+   * @param {Request} request
+   * @returns {Promise<View>}
+   * @throws {Refusal}
+   */
+  async ask(request) {
+    const { device, by, everyMs, forS } = request;
+    try {
+      if (forS === 0) return this.#stop(device, by);
+      const record = this.#admit(request);
+      this.counters.asked++;
+      const isStored = await this.#keep(record, by, {
+        everyMs,
+        endsAt: this.#now() + forS * 1000,
+        isKept: true
+      });
+      if (!isStored) return this.#view(record);
+      record.retryAt = 0;
+      const settled = this.#settled(record);
+      this.#apply(record);
+      if (record.state !== 'waiting') this.#answer(record);
+      const refusal = await settled;
+      if (refusal) throw new Refusal(409, refusal);
+      return this.#view(record);
+    } catch (error) {
+      this.counters.refused++;
+      throw error;
+    }
+  }
+
+  /**
+   * Writes a question, and the restore before a command may leave. It counts at once, so that limits hold meanwhile.
+   * @param {Device} record
+   * @param {string} by
+   * @param {Asked} asked
+   * @returns {Promise<boolean>} false: it was ended meanwhile
+   * @throws {Refusal} if it cannot be written
+   */
+  async #keep(record, by, asked) {
+    const { device, responsible } = record;
+    const before = record.questions.get(by);
+    const endedAt = before?.endsAt ?? 0;
+    // The question before it must not end during the write.
+    if (before) before.endsAt = Math.max(endedAt, asked.endsAt);
+    else this.#set(record, by, { ...asked, isKept: false });
+    const restore =
+      record.by === 'command' && responsible
+        ? { ...responsible.way.restore(device), since: this.#wall() }
+        : null;
+    const forMs = Math.round(asked.endsAt - this.#now());
+    record.writes++;
+    try {
+      const { everyMs } = asked;
+      await this.#parts.store.put({ device, by, everyMs, forMs, endsAt: this.#wall() + forMs }, restore);
+      if (restore) record.restore = restore;
+    } catch (error) {
+      if (before) before.endsAt = endedAt;
+      else if (record.questions.has(by)) this.#set(record, by, undefined);
+      const { message } = /** @type {Error} */ (error);
+      throw new Refusal(503, `The gateway cannot keep the question: ${message}.`);
+    } finally {
+      record.writes--;
+      if (record.writes === 0 && record.questions.size === 0) this.#apply(record);
+    }
+    if (!record.questions.has(by)) return false;
+    this.#set(record, by, asked);
+    return true;
+  }
+
+  /** @param {string} device @param {string} by @returns {View} */
+  #stop(device, by) {
+    const record = this.#devices.get(device);
+    if (!record?.questions.has(by))
+      throw new Refusal(404, 'There is no question of this asker about the device. It may have ended.');
+    this.#end(record, by);
+    this.#apply(record);
+    return this.#view(record);
+  }
+
+  /**
+   * @param {Request} request
+   * @returns {Device}
+   * @throws {Refusal}
+   */
+  #admit({ device, by, everyMs, forS }) {
+    if (this.#isClosed || !this.#hasBegun) throw new Refusal(503, 'The flows are starting. Ask again.');
+    const responsible = this.#responsibleFor(device);
+    if (!responsible)
+      throw new Refusal(
+        404,
+        'No on demand node is responsible for this device. Add one with a matching pattern.'
+      );
+    const { minEveryMs, maxForS, maxOfUser, maxOfDevice } = responsible.way.limits;
+    if (everyMs < minEveryMs)
+      throw new Refusal(400, `everyMs must be at least ${minEveryMs}, the limit of the node.`);
+    if (forS > maxForS) throw new Refusal(400, `forS must be at most ${maxForS}, the limit of the node.`);
+    const known = this.#devices.get(device);
+    if (!known?.questions.has(by)) {
+      if ((this.#ofUsers.get(by) ?? 0) >= maxOfUser)
+        throw new Refusal(429, `${by} asks about ${maxOfUser} devices already. End one of these questions.`);
+      if ((known?.questions.size ?? 0) >= maxOfDevice)
+        throw new Refusal(
+          429,
+          `${maxOfDevice} askers ask about this device already. Ask again when one has ended.`
+        );
+      if (this.#questions >= MAX_QUESTIONS)
+        throw new Refusal(
+          429,
+          `There are ${MAX_QUESTIONS} questions already. Ask again when some have ended.`
+        );
+    }
+    if (!known && this.#devices.size >= MAX_DEVICES)
+      throw new Refusal(
+        429,
+        `${MAX_DEVICES} devices have questions or wait for their normal rate. Ask again later.`
+      );
+    if (this.#parts.store.isFull) throw new Refusal(503, 'Too many questions wait for the disk. Ask again.');
+    const record = known ?? this.#make(device);
+    if (record.questions.size === 0) record.by = this.#byOf(device);
+    record.responsible = responsible;
+    return record;
+  }
+
+  /** @param {string} device @returns {View | null} null: the device has its normal rate */
+  view(device) {
+    const record = this.#devices.get(device);
+    return record ? this.#view(record) : null;
+  }
+
+  /**
+   * @param {string} after device of the last view of the page before, '' = first page
+   * @param {number} limit
+   * @returns {View[]} in the order of their ids
+   */
+  list(after, limit) {
+    const ids = [...this.#devices.keys()].filter((id) => id > after).sort();
+    return ids.slice(0, limit).map((id) => this.#view(/** @type {Device} */ (this.#devices.get(id))));
+  }
+
+  /** True unless there is no node, no question and no restore. */
+  get isUsed() {
+    return this.#responsible.size + this.#devices.size > 0;
+  }
+
+  figures() {
+    /** @type {Record<string, number>} */
+    const devices = { waiting: 0, on: 0, silent: 0, refused: 0, restoring: 0 };
+    for (const { state } of this.#devices.values()) devices[state] = (devices[state] ?? 0) + 1;
+    return { questions: this.#questions, devices, counters: this.counters };
+  }
+
+  /** Questions and restores stay on disk. */
+  close() {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#unfollow?.();
+    this.#parts.readers.onChange = () => {};
+    for (const record of this.#devices.values()) {
+      this.#read(record, 0);
+      this.#answer(record);
+    }
+    this.#parts.store.close();
+  }
+
+  #load() {
+    const { store, warn } = this.#parts;
+    const { questions, restores } = store.load();
+    const [now, wall] = [this.#now(), this.#wall()];
+    for (const restore of restores) {
+      if (wall - restore.since > GIVE_UP_MS) {
+        this.counters.givenUp++;
+        store.restored(restore.device);
+        warn(
+          `The device ${restore.device} was away for 30 days, so its normal rate is not restored any more.`
+        );
+      } else Object.assign(this.#make(restore.device), { restore, isTouched: true });
+    }
+    for (const { device, by, everyMs, forMs, endsAt } of questions) {
+      // A clock that was set back must not prolong a question.
+      const leftMs = Math.min(endsAt - wall, forMs);
+      if (leftMs <= 0) {
+        store.remove(device, by);
+        continue;
+      }
+      const record = this.#devices.get(device) ?? this.#make(device);
+      this.#set(record, by, { everyMs, endsAt: now + leftMs, isKept: true });
+    }
+    // Before the listeners open, so that a device gets its normal rate first.
+    for (const record of this.#devices.values()) if (record.questions.size === 0) this.#apply(record);
+  }
+
+  /** @param {string} device @returns {Device} */
+  #make(device) {
+    /** @type {Device} */
+    const record = {
+      device,
+      questions: new Map(),
+      responsible: null,
+      by: 'command',
+      state: 'waiting',
+      reason: '',
+      restore: null,
+      isTouched: false,
+      sent: null,
+      job: null,
+      retryAt: 0,
+      reading: null,
+      writes: 0,
+      waiters: new Set()
+    };
+    this.#devices.set(device, record);
+    this.#unfollow ??= this.#parts.deviceEvents.follow(({ kind, device }) => {
+      if (kind === 'connected') this.#connected(device);
+    });
+    return record;
+  }
+
+  /** @param {Device} record */
+  #forget(record) {
+    if (record.restore) this.#parts.store.restored(record.device);
+    record.restore = null;
+    this.#read(record, 0);
+    if (this.#devices.get(record.device) === record) this.#devices.delete(record.device);
+    if (this.#devices.size > 0) return;
+    this.#unfollow?.();
+    this.#unfollow = null;
+  }
+
+  /** @param {string} device @returns {Responsible | null} the node of this very id, else the first that matches */
+  #responsibleFor(device) {
+    const all = [...this.#responsible].filter(({ way }) => way.matches(device));
+    return all.find(({ way }) => way.isExactly(device)) ?? all[0] ?? null;
+  }
+
+  /** @param {string} device */
+  #byOf(device) {
+    return this.#parts.readers.has(device) ? 'reading' : 'command';
+  }
+
+  /** @param {Device} record @param {string} by @param {Asked | undefined} asked undefined = none */
+  #set(record, by, asked) {
+    const count = Number(Boolean(asked)) - Number(record.questions.has(by));
+    if (asked) record.questions.set(by, asked);
+    else record.questions.delete(by);
+    this.#questions += count;
+    const ofUser = (this.#ofUsers.get(by) ?? 0) + count;
+    if (ofUser > 0) this.#ofUsers.set(by, ofUser);
+    else this.#ofUsers.delete(by);
+    if (asked) this.#wakeAt(asked.endsAt);
+  }
+
+  /** @param {Device} record @param {string} by */
+  #end(record, by) {
+    this.#set(record, by, undefined);
+    this.#parts.store.remove(record.device, by);
+    this.counters.ended++;
+  }
+
+  /** @param {Device} record @param {string} reason */
+  #endAll(record, reason) {
+    for (const by of [...record.questions.keys()]) this.#end(record, by);
+    record.reason = reason;
+  }
+
+  /** @param {Device} record @returns {{ everyMs: number, endsAt: number } | null} null: nobody asks */
+  #wanted({ questions }) {
+    let wanted = null;
+    for (const { everyMs, endsAt, isKept } of questions.values()) {
+      if (!isKept) continue;
+      wanted ??= { everyMs, endsAt };
+      wanted.everyMs = Math.min(wanted.everyMs, everyMs);
+      wanted.endsAt = Math.max(wanted.endsAt, endsAt);
+    }
+    return wanted;
+  }
+
+  /** Brings the device to the rate that is wanted. @param {Device} record */
+  #apply(record) {
+    if (this.#isClosed) return;
+    const wanted = this.#wanted(record);
+    if (wanted && !this.#hasBegun) return;
+    const isRead = record.by === 'reading';
+    this.#read(record, isRead && wanted ? wanted.everyMs : 0);
+    if (wanted && !isRead) return this.#command(record, wanted);
+    if (wanted) this.#change(record, record.reading ? 'on' : 'waiting');
+    this.#restore(record, wanted !== null);
+  }
+
+  /** @param {Device} record @param {number} everyMs 0 = not beside what its node does anyway */
+  #read(record, everyMs) {
+    if ((record.reading?.everyMs ?? 0) === everyMs) return;
+    const { device, reading } = record;
+    record.reading = null;
+    reading?.end();
+    const { readers } = this.#parts;
+    if (everyMs > 0 && readers.has(device)) record.reading = { everyMs, end: readers.start(device, everyMs) };
+  }
+
+  /** @param {Device} record @param {{ everyMs: number, endsAt: number }} wanted */
+  #command(record, wanted) {
+    const { sent, responsible, retryAt } = record;
+    if (!responsible || retryAt > this.#now()) return;
+    const { way } = responsible;
+    const isSame = sent?.everyMs === wanted.everyMs;
+    if (isSame && (!way.sendsEnd || sent.endsAt >= wanted.endsAt)) return;
+    const command = way.command(record.device, wanted.everyMs, wanted.endsAt - this.#now());
+    record.sent = wanted;
+    this.#change(record, 'waiting');
+    this.#lead(record, command, (status, reason) => {
+      if (status === 'taken') return this.#change(record, 'on');
+      record.sent = null;
+      if (status === 'timeout') return this.#silent(record, reason);
+      this.#endAll(record, `The device refused the rate. ${reason}`.trim());
+      this.#change(record, 'refused', record.reason);
+      this.#apply(record);
+    });
+  }
+
+  /** @param {Device} record @param {boolean} isAsked by reading */
+  #restore(record, isAsked) {
+    const { device, restore, job, retryAt } = record;
+    const isOwed = restore && (record.isTouched || !this.#parts.commands.retract(device));
+    if (!isOwed) {
+      record.job = null;
+      if (isAsked || record.writes > 0) return;
+      this.#forget(record);
+      if (record.state !== 'refused') this.#change(record, 'normal');
+      return;
+    }
+    record.isTouched = true;
+    if ((job && !record.sent) || retryAt > this.#now()) return;
+    record.sent = null;
+    if (!isAsked) this.#change(record, 'restoring');
+    this.#lead(record, restore, (status, reason) => {
+      if (status === 'timeout') return this.#silent(record, reason);
+      if (status === 'taken') {
+        this.counters.restored++;
+        record.isTouched = false;
+        return this.#apply(record);
+      }
+      // It is tried again when the device connects.
+      record.retryAt = Infinity;
+      this.#change(record, 'refused', `The device refused its normal rate. ${reason}`.trim());
+      this.#parts.unrestored(device, reason);
+    });
+  }
+
+  /**
+   * @param {Device} record
+   * @param {{ device: string, topic: string, payload: Buffer }} command
+   * @param {(status: 'taken' | 'refused' | 'timeout', reason: string) => void} ended called unless another one was sent
+   */
+  #lead(record, command, ended) {
+    const job = {};
+    record.job = job;
+    const isRate = record.sent !== null;
+    this.#parts.commands.lead(command, {
+      doubted: () => void (record.isTouched = true),
+      ended: (status, reason) => {
+        if (isRate && status !== 'refused') record.isTouched = true;
+        if (record.job !== job || this.#isClosed) return;
+        record.job = null;
+        ended(status, reason);
+      }
+    });
+  }
+
+  /** @param {Device} record @param {string} reason */
+  #silent(record, reason) {
+    record.retryAt = this.#now() + RETRY_MS;
+    this.#wakeAt(record.retryAt);
+    this.#change(record, 'silent', reason);
+  }
+
+  /** @param {string} device */
+  #connected(device) {
+    const record = this.#devices.get(device);
+    if (!record || record.by === 'reading') return;
+    record.retryAt = 0;
+    // It may have started again, with its normal rate. A command that waits goes out now anyway.
+    if (!record.job) record.sent = null;
+    this.#apply(record);
+  }
+
+  /** @param {string} device */
+  #readersChanged(device) {
+    const record = this.#devices.get(device);
+    if (record?.by !== 'reading') return;
+    this.#read(record, 0);
+    this.#apply(record);
+  }
+
+  /** @param {number} at monotonic */
+  #wakeAt(at) {
+    if (at >= this.#timerAt || this.#isClosed) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = at;
+    const waitMs = Math.min(Math.max(0, Math.ceil(at - this.#now())), MAX_TIMER_MS);
+    this.#timer = setTimeout(() => this.tick(), waitMs);
+  }
+
+  /** Ends the questions whose time is over, and tries silent devices again. Called by the timer. */
+  tick() {
+    clearTimeout(this.#timer);
+    this.#timerAt = Infinity;
+    const now = this.#now();
+    let next = Infinity;
+    for (const record of [...this.#devices.values()]) {
+      const isDue = record.retryAt > 0 && record.retryAt <= now;
+      if (isDue) record.retryAt = 0;
+      const before = record.questions.size;
+      for (const [by, { endsAt }] of record.questions) if (endsAt <= now) this.#end(record, by);
+      if (isDue || record.questions.size < before) this.#apply(record);
+      for (const { endsAt } of record.questions.values()) next = Math.min(next, endsAt);
+      if (record.retryAt > 0) next = Math.min(next, record.retryAt);
+    }
+    if (next < Infinity) this.#wakeAt(next);
+  }
+
+  /**
+   * Resolves when the device has answered, or after PATIENCE_MS.
+   * @param {Device} record
+   * @returns {Promise<string>} why the device refused the rate, '' = it did not
+   */
+  #settled(record) {
+    return new Promise((resolve) => {
+      const over = (/** @type {string} */ refusal) => {
+        clearTimeout(timer);
+        record.waiters.delete(over);
+        resolve(refusal);
+      };
+      const timer = setTimeout(over, PATIENCE_MS, '');
+      record.waiters.add(over);
+    });
+  }
+
+  /** Ends the waiting of ask(). @param {Device} record @param {string} [refusal] */
+  #answer(record, refusal = '') {
+    for (const over of [...record.waiters]) over(refusal);
+  }
+
+  /** @param {Device} record @param {State} state @param {string} [reason] */
+  #change(record, state, reason = '') {
+    const isSame = record.state === state && record.reason === reason;
+    record.state = state;
+    record.reason = reason;
+    if (state !== 'waiting') this.#answer(record, state === 'refused' ? reason : '');
+    if (!isSame || state === 'waiting' || state === 'on') record.responsible?.changed(this.#view(record));
+  }
+
+  /** @param {Device} record @returns {View} */
+  #view(record) {
+    const { device, state, by, questions, reason } = record;
+    const wanted = this.#wanted(record);
+    return {
+      device,
+      state,
+      by,
+      everyMs: wanted?.everyMs ?? 0,
+      endsAt: wanted ? Math.round(this.#wall() + wanted.endsAt - this.#now()) : 0,
+      askers: [...questions.keys()],
+      reason
+    };
+  }
+}
+
+module.exports = { Demand, MAX_DEVICES, MAX_QUESTIONS, PATIENCE_MS };

@@ -1,0 +1,451 @@
+'use strict';
+
+// Questions share the rate of a device; it gets its normal rate back, whatever happens meanwhile.
+
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { CommandQueues } = require('../../../nodes/lib/commands/command-queues');
+const { Demand } = require('../../../nodes/lib/demand/demand');
+const { DemandStore } = require('../../../nodes/lib/demand/demand-store');
+const { Way, schema } = require('../../../nodes/lib/demand/ways');
+const { parseOptions } = require('../../../nodes/lib/base/options');
+const { DeviceEvents } = require('../../../nodes/lib/engine/device-events');
+const { seeded } = require('../../fixtures/random');
+const { DeviceReaders } = require('../../../nodes/lib/engine/device-readers');
+
+/** @type {string} */
+let folder;
+/** @type {World[]} */
+let worlds;
+beforeEach(() => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-demand-'));
+  worlds = [];
+  jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate'] });
+});
+afterEach(() => {
+  for (const world of worlds) world.demand.close();
+  jest.useRealTimers();
+  fs.rmSync(folder, { recursive: true });
+});
+
+const BASE = 1e12;
+
+/** Devices that keep what they were told, and a gateway that may be killed. */
+class World {
+  /** Device id → payloads that it has taken. @type {Record<string, string[]>} */
+  got = {};
+  /** @type {Set<string>} */
+  connected = new Set(['a', 'b']);
+  /** How a connected device ends a command. */
+  answers = { end: 'taken' };
+  time = 0;
+  wallAhead = 0;
+  states = [];
+  unrestored = [];
+  warnings = [];
+
+  constructor() {
+    this.start();
+    worlds.push(this);
+  }
+
+  start(settings = {}) {
+    this.queues = new CommandQueues({
+      attempt: ({ device, payload }, done) => {
+        if (!this.connected.has(device)) return done({ end: 'offline' });
+        if (this.answers.end === 'taken') (this.got[device] ??= []).push(payload.toString());
+        const { answers } = this;
+        if (answers.end !== 'never') queueMicrotask(() => done(answers));
+      },
+      storage: { add: () => {}, remove: () => {} },
+      now: () => this.time,
+      wall: () => this.wall()
+    });
+    this.readers = new DeviceReaders();
+    this.happened = [];
+    this.deviceEvents = new DeviceEvents({ takeEvents: () => this.happened.splice(0) });
+    this.demand = new Demand({
+      commands: {
+        lead: ({ device, topic, payload }, follower) =>
+          this.queues.lead({ id: '', device, topic, payload, qos: 1, expiresAt: 0, origin: null }, follower),
+        retract: (device) => this.queues.retract(device)
+      },
+      readers: this.readers,
+      deviceEvents: this.deviceEvents,
+      store: new DemandStore(folder, (sentence) => this.warnings.push(sentence)),
+      unrestored: (device, reason) => this.unrestored.push([device, reason]),
+      warn: (sentence) => this.warnings.push(sentence),
+      now: () => this.time,
+      wall: () => this.wall()
+    });
+    this.leave = this.join(settings);
+  }
+
+  wall() {
+    return BASE + this.time + this.wallAhead;
+  }
+
+  join(settings) {
+    const { values, problems } = parseOptions(
+      { payload: '{everyMs}', restorePayload: 'normal', ...settings },
+      schema
+    );
+    expect(problems).toEqual([]);
+    const leave = this.demand.join({
+      way: new Way(values),
+      changed: ({ device, state, everyMs }) => this.states.push([device, state, everyMs])
+    });
+    this.demand.begin();
+    return leave;
+  }
+
+  /** As kill -9 does it: nothing is written any more. @param {object} [settings] */
+  kill(settings) {
+    const copy = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-demand-'));
+    fs.cpSync(folder, copy, { recursive: true });
+    this.demand.close();
+    fs.rmSync(folder, { recursive: true });
+    fs.renameSync(copy, folder);
+    this.start(settings);
+  }
+
+  /** @param {number} ms */
+  async pass(ms) {
+    this.time += ms;
+    await jest.advanceTimersByTimeAsync(ms);
+    this.queues.tick();
+  }
+
+  /** @param {object} request */
+  async ask(request) {
+    const asked = this.demand.ask({ device: 'a', by: 'ann', everyMs: 100, forS: 60, ...request }).then(
+      (view) => view,
+      (error) => error
+    );
+    // The write and the patience; the clocks of the test stand still.
+    await jest.advanceTimersByTimeAsync(60);
+    await jest.advanceTimersByTimeAsync(1000);
+    return asked;
+  }
+
+  async connect(device) {
+    this.connected.add(device);
+    this.queues.wake(device);
+    this.happened.push({ kind: 'connected', device });
+    this.deviceEvents.take();
+    await jest.advanceTimersByTimeAsync(0);
+  }
+}
+
+test('the shortest interval and the latest end win, and the normal rate follows the last question', async () => {
+  const world = new World();
+  expect(await world.ask({ everyMs: 1000, forS: 60 })).toMatchObject({
+    state: 'on',
+    by: 'command',
+    everyMs: 1000
+  });
+  await world.ask({ by: 'bob', everyMs: 100, forS: 10 });
+  await world.ask({ by: 'cem', everyMs: 500, forS: 90 });
+  expect(world.demand.view('a')).toMatchObject({ everyMs: 100, askers: ['ann', 'bob', 'cem'] });
+  expect(world.demand.view('a').endsAt).toBe(world.wall() + 90000);
+  await world.pass(10000);
+  await world.pass(60000);
+  await world.pass(30000);
+  expect(world.got.a).toEqual(['1000', '100', '500', 'normal']);
+  expect(world.demand.view('a')).toBeNull();
+  expect(world.states.at(-1)).toEqual(['a', 'normal', 0]);
+});
+
+test('has no timer, no follower and no file without a question, and none after the last restore', async () => {
+  const world = new World();
+  const followed = jest.spyOn(world.deviceEvents, 'follow');
+  expect([jest.getTimerCount(), fs.readdirSync(folder)]).toEqual([0, []]);
+  await world.ask({ forS: 1 });
+  expect(followed).toHaveBeenCalledTimes(1);
+  expect(jest.getTimerCount()).toBe(1);
+  await world.pass(1000);
+  await world.pass(60);
+  expect(world.got.a).toEqual(['100', 'normal']);
+  expect(jest.getTimerCount()).toBe(0);
+  world.kill();
+  expect(world.demand.figures()).toMatchObject({ questions: 0, devices: { restoring: 0, waiting: 0 } });
+});
+
+test('writes the restore before a command leaves', async () => {
+  const world = new World();
+  world.answers = { end: 'never' };
+  const asked = world.demand.ask({ device: 'a', by: 'ann', everyMs: 100, forS: 60 });
+  expect(world.queues.isEmpty).toBe(true);
+  await jest.advanceTimersByTimeAsync(60);
+  expect(world.queues.isEmpty).toBe(false);
+  world.answers = { end: 'taken' };
+  world.kill();
+  await asked;
+  await world.pass(61000);
+  expect(world.got.a.at(-1)).toBe('normal');
+});
+
+test('restores at once after a crash, once the time is over, and goes on before that', async () => {
+  const world = new World();
+  await world.ask({ device: 'a', forS: 10 });
+  await world.ask({ device: 'b', forS: 100 });
+  world.time += 20000;
+  world.kill();
+  expect(world.got).toEqual({ a: ['100', 'normal'], b: ['100', '100'] });
+  await world.pass(80000);
+  expect(world.got.b).toEqual(['100', '100', 'normal']);
+});
+
+test('does not prolong a question after a crash if the clock was set back', async () => {
+  const world = new World();
+  await world.ask({ forS: 10 });
+  world.wallAhead = -86_400_000;
+  world.kill();
+  await world.pass(10001);
+  expect(world.got.a.at(-1)).toBe('normal');
+});
+
+test('restores a device that was away at the end, before what waits for it, also after a crash', async () => {
+  const world = new World();
+  await world.ask({ forS: 10 });
+  world.connected.delete('a');
+  await world.pass(10000);
+  expect(world.demand.view('a')).toMatchObject({ state: 'restoring', everyMs: 0, endsAt: 0 });
+  world.kill();
+  const other = {
+    id: 'x',
+    device: 'a',
+    topic: 'cmd/a/x',
+    payload: Buffer.from('other'),
+    qos: 1,
+    origin: null
+  };
+  world.queues.submit({ ...other, expiresAt: world.wall() + 1e9 }, () => {});
+  await world.connect('a');
+  expect(world.got.a).toEqual(['100', 'normal', 'other']);
+  expect(world.demand.view('a')).toBeNull();
+});
+
+test('sends nothing to a device that stayed away, and owes it nothing', async () => {
+  const world = new World();
+  world.connected.clear();
+  expect(await world.ask({ forS: 10 })).toMatchObject({ state: 'waiting' });
+  await world.pass(10000);
+  expect([world.demand.view('a'), world.got.a, world.queues.isEmpty]).toEqual([null, undefined, true]);
+});
+
+test('sends the rate again to a device that connects again, because it may have restarted', async () => {
+  const world = new World();
+  await world.ask({});
+  await world.connect('a');
+  expect(world.got.a).toEqual(['100', '100']);
+});
+
+test('restores a device that may have got the command without an acknowledgement', async () => {
+  const world = new World();
+  world.answers = { end: 'offline', isDoubtful: true };
+  await world.ask({ forS: 5 });
+  world.connected.delete('a');
+  await world.pass(5000);
+  expect(world.demand.view('a').state).toBe('restoring');
+  world.answers = { end: 'taken' };
+  await world.connect('a');
+  expect(world.got.a).toEqual(['normal']);
+});
+
+test('a device that refuses ends the questions with its reason; one that has a rate is restored', async () => {
+  const world = new World();
+  await world.ask({ by: 'bob', everyMs: 1000 });
+  world.answers = { end: 'refused', reason: 'Too fast.' };
+  const error = await world.ask({ by: 'ann', everyMs: 100 });
+  expect([error.status, error.message]).toEqual([409, 'The device refused the rate. Too fast.']);
+  expect(world.demand.view('a')).toMatchObject({ state: 'refused', askers: [] });
+  expect(world.unrestored).toEqual([['a', 'Too fast.']]);
+  world.answers = { end: 'taken' };
+  await world.connect('a');
+  expect(world.got.a).toEqual(['1000', 'normal']);
+  world.answers = { end: 'refused' };
+  expect((await world.ask({ device: 'b' })).status).toBe(409);
+  expect(world.demand.view('b')).toBeNull();
+});
+
+test('tries a silent device again, and does not hold it for ever', async () => {
+  const world = new World();
+  world.answers = { end: 'timeout' };
+  await world.ask({ forS: 100 });
+  for (let second = 0; second < 3; second++) await world.pass(1000);
+  expect(world.demand.view('a')).toMatchObject({ state: 'silent', everyMs: 100 });
+  world.answers = { end: 'taken' };
+  await world.pass(60000);
+  expect(world.demand.view('a').state).toBe('on');
+  await world.pass(40000);
+  expect(world.got.a).toEqual(['100', 'normal']);
+});
+
+test('a new question while the restore waits takes its place', async () => {
+  const world = new World();
+  await world.ask({ forS: 1 });
+  world.connected.delete('a');
+  await world.pass(1000);
+  await world.ask({ everyMs: 200, forS: 50 });
+  await world.connect('a');
+  expect(world.got.a).toEqual(['100', '200']);
+  await world.pass(50000);
+  expect(world.got.a).toEqual(['100', '200', 'normal']);
+});
+
+test('an asker renews or ends a question of its own', async () => {
+  const world = new World();
+  await world.ask({ everyMs: 100, forS: 10 });
+  await world.ask({ everyMs: 500, forS: 20 });
+  expect(world.got.a).toEqual(['100', '500']);
+  expect((await world.ask({ by: 'bob', everyMs: 0, forS: 0 })).status).toBe(404);
+  expect(await world.ask({ everyMs: 0, forS: 0 })).toMatchObject({ everyMs: 0 });
+  expect(world.got.a).toEqual(['100', '500', 'normal']);
+});
+
+test('an asker that ends the question during its write gets no rate', async () => {
+  const world = new World();
+  const [first, second] = [world.ask({}), world.ask({ everyMs: 0, forS: 0 })];
+  await Promise.all([first, second]);
+  await world.pass(100);
+  expect([world.got.a, world.demand.view('a'), world.demand.figures().questions]).toEqual([
+    undefined,
+    null,
+    0
+  ]);
+  world.kill();
+  expect(world.demand.view('a')).toBeNull();
+});
+
+test('keeps the limits of the node, of an asker and of a device', async () => {
+  const world = new World();
+  world.leave();
+  world.leave = world.join({ minEveryMs: 200, maxForS: 30, maxOfUser: 2, maxOfDevice: 2 });
+  const ask = async (request) => (await world.ask({ everyMs: 200, forS: 30, ...request })).message ?? 'fine';
+  expect(await ask({ everyMs: 199 })).toMatch(/^everyMs must be at least 200/);
+  expect(await ask({ forS: 31 })).toMatch(/^forS must be at most 30/);
+  expect(await ask({})).toBe('fine');
+  expect(await ask({ device: 'b' })).toBe('fine');
+  expect(await ask({ device: 'c' })).toMatch(/^ann asks about 2 devices already/);
+  expect(await ask({})).toBe('fine');
+  expect(await ask({ by: 'bob' })).toBe('fine');
+  expect(await ask({ by: 'cem' })).toMatch(/^2 askers ask about this device already/);
+  expect(world.demand.figures().questions).toBe(3);
+});
+
+test('a question that cannot be written is refused, and leaves nothing', async () => {
+  const world = new World();
+  fs.writeFileSync(
+    path.join(folder, 'demand.db'),
+    Buffer.from('SQLite format 3\0 but not really'.padEnd(4096))
+  );
+  const error = await world.ask({});
+  expect([error.status, error.message]).toEqual([
+    503,
+    expect.stringMatching(/^The gateway cannot keep the question/)
+  ]);
+  expect([world.demand.view('a'), world.demand.figures().questions]).toEqual([null, 0]);
+  expect(fs.readdirSync(folder)).toEqual([expect.stringMatching(/^demand\.db\.damaged-/)]);
+  expect(await world.ask({})).toMatchObject({ state: 'on' });
+});
+
+test('ends the questions of a node that is gone, and restores', async () => {
+  const world = new World();
+  await world.ask({});
+  world.leave();
+  expect((await world.ask({ by: 'bob' })).status).toBe(404);
+  world.demand.begin();
+  expect(world.got.a).toEqual(['100', 'normal']);
+  expect(world.demand.figures()).toMatchObject({ questions: 0, counters: { restored: 1 } });
+});
+
+test('restores after a crash although no node is there any more', async () => {
+  const world = new World();
+  await world.ask({ forS: 1 });
+  world.connected.delete('a');
+  await world.pass(1000);
+  world.kill({ devices: 'other' });
+  await world.connect('a');
+  expect(world.got.a).toEqual(['100', 'normal']);
+});
+
+test('gives a restore up when the device was away for 30 days', async () => {
+  const world = new World();
+  await world.ask({ forS: 1 });
+  world.connected.delete('a');
+  await world.pass(1000);
+  world.wallAhead = 31 * 86_400_000;
+  world.kill();
+  expect(world.warnings).toEqual([expect.stringMatching(/^The device a was away for 30 days/)]);
+  expect(world.demand.view('a')).toBeNull();
+  await world.pass(100);
+  world.kill();
+  expect(world.warnings).toHaveLength(1);
+});
+
+describe('a device that the gateway reads', () => {
+  /** @param {World} world @param {string[]} calls */
+  const offer = (world, calls, name = '') =>
+    world.readers.offer('a', (everyMs) => {
+      calls.push(`${name}${everyMs}`);
+      return () => calls.push(`${name}end`);
+    });
+
+  test('is read at the rate, by all its readers, and gets no command', async () => {
+    const world = new World();
+    const calls = [];
+    offer(world, calls, 'x');
+    offer(world, calls, 'y');
+    expect(await world.ask({ everyMs: 500, forS: 10 })).toMatchObject({ state: 'on', by: 'reading' });
+    await world.ask({ by: 'bob', everyMs: 100, forS: 5 });
+    await world.pass(5000);
+    await world.pass(5000);
+    expect(calls).toEqual(['x500', 'y500', 'xend', 'yend', 'x100', 'y100', 'xend', 'yend', 'x500', 'y500', 'xend', 'yend']); // prettier-ignore
+    expect([world.got.a, world.demand.view('a')]).toEqual([undefined, null]);
+  });
+
+  test('goes on after a deploy of its source and after a restart, without a command', async () => {
+    const world = new World();
+    const calls = [];
+    const withdraw = offer(world, calls);
+    await world.ask({ everyMs: 100 });
+    withdraw();
+    expect(world.demand.view('a')).toMatchObject({ state: 'waiting', everyMs: 100 });
+    offer(world, calls);
+    world.kill();
+    offer(world, calls);
+    expect(calls).toEqual(['100', 'end', '100', 'end', '100']);
+    expect(world.got.a).toBeUndefined();
+  });
+});
+
+test('leaves no device behind, whatever happens: 300 random steps', async () => {
+  const random = seeded(7).next;
+  const world = new World();
+  const ids = ['a', 'b', 'c', 'd'];
+  const pick = (list) => list[Math.floor(random() * list.length)];
+  for (let step = 0; step < 300; step++) {
+    const device = pick(ids);
+    const what = random();
+    if (what < 0.4) {
+      void world.demand
+        .ask({ device, by: pick(['ann', 'bob']), everyMs: pick([100, 200, 500]), forS: pick([0, 1, 2, 5]) })
+        .catch(() => {});
+    } else if (what < 0.55) await world.connect(device);
+    else if (what < 0.7) world.connected.delete(device);
+    else if (what < 0.8)
+      world.answers = pick([{ end: 'taken' }, { end: 'timeout' }, { end: 'offline', isDoubtful: true }]); // prettier-ignore
+    else if (what < 0.82) world.kill();
+    await world.pass(pick([0, 10, 60, 500, 1500]));
+  }
+  world.answers = { end: 'taken' };
+  for (const device of ids) await world.connect(device);
+  await world.pass(6000);
+  await world.pass(61000);
+  for (const device of ids) await world.connect(device);
+  expect(world.demand.list('', 10)).toEqual([]);
+  for (const device of ids) expect([device, world.got[device].at(-1)]).toEqual([device, 'normal']);
+  expect(world.queues.isEmpty).toBe(true);
+});
