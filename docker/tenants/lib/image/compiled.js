@@ -18,7 +18,9 @@ const { USER } = require('./system');
 
 /** Folder of the compiled code in the image. */
 const COMPILED = '/gateway/compile-cache';
-const PASSWORDS = 'tmp/passwords';
+const PASSWORDS = 'run/secrets/seganet/passwords';
+/** Folder of the gateway while it runs; in memory. */
+const DATA = '/tmp/home';
 /** What the gateway prints when it has done all of a start. */
 const READY = 'MQTT listener on port';
 const READY_MS = 120_000;
@@ -67,7 +69,7 @@ async function compileInto(client, image, { repo, tag }) {
 function requestOf(image) {
   const { HOME: _, ...env } = environmentOf(
     { name: 'image', port: PORT, http: 0, tcp: 0 },
-    { host: '127.0.0.1', data: '/data', passwords: `/${PASSWORDS}` }
+    { host: '127.0.0.1', data: DATA, passwords: `/${PASSWORDS}` }
   );
   return {
     Image: image,
@@ -77,7 +79,7 @@ function requestOf(image) {
       NetworkMode: 'none',
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges:true'],
-      Tmpfs: { '/data': `rw,nosuid,nodev,size=64m,mode=0777` }
+      Tmpfs: { '/tmp': 'rw,nosuid,nodev,size=64m,mode=1777' }
     }
   };
 }
