@@ -108,6 +108,10 @@ function become({ cwd, output, env }) {
   process.chdir(cwd);
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, env);
+  // The age of the gateway, such as in its metrics, does not include the time in reserve.
+  const uptime = process.uptime.bind(process);
+  const waited = uptime();
+  process.uptime = () => uptime() - waited;
 }
 
 function main() {
