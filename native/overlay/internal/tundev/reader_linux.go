@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"syscall"
 
@@ -31,6 +32,12 @@ type batched struct {
 	raw     syscall.RawConn
 	buf     []byte
 	waiting []byte // read, and too much for the rest of the last batch
+
+	n     int // bytes of the last read
+	err   error
+	empty bool // the last read found nothing at first
+	try   func(fd uintptr) bool
+	once  func(fd uintptr) bool // does not wait; both are made once, because a closure for each packet would be garbage
 }
 
 func newBatched(d tun.GRODevice) (*batched, error) {
@@ -38,22 +45,34 @@ func newBatched(d tun.GRODevice) (*batched, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &batched{GRODevice: d, raw: raw, buf: make([]byte, pieceBytes)}, nil
+	b := &batched{GRODevice: d, raw: raw, buf: make([]byte, pieceBytes)}
+	b.try = func(fd uintptr) bool {
+		for {
+			if b.n, b.err = unix.Read(int(fd), b.buf); b.err != unix.EINTR {
+				break
+			}
+		}
+		b.empty = b.empty || b.err == unix.EAGAIN
+		return b.err != unix.EAGAIN
+	}
+	b.once = func(fd uintptr) bool {
+		b.try(fd)
+		return true
+	}
+	return b, nil
 }
 
-// Read implements tun.Device. It waits for the first packet only.
+// Read implements tun.Device. If it had to wait for the first packet, it returns at once with that: a look for more would
+// be a system call for each packet of a node that keeps up.
 func (b *batched) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 	piece := b.waiting
 	b.waiting = nil
+	b.empty = false
 	if piece == nil {
-		n, err := b.File().Read(b.buf)
-		if errors.Is(err, syscall.EBADFD) {
-			err = os.ErrClosed
-		}
-		if err != nil {
+		if err := b.wait(); err != nil {
 			return 0, err
 		}
-		piece = b.buf[:n]
+		piece = b.buf[:b.n]
 	}
 	count, total := 0, 0
 	for {
@@ -71,7 +90,7 @@ func (b *batched) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 		if err != nil {
 			return count, err // what came before it leaves, too
 		}
-		if count == len(bufs) || total >= batchBytes {
+		if b.empty || count == len(bufs) || total >= batchBytes {
 			return count, nil
 		}
 		if piece = b.next(); piece == nil {
@@ -80,21 +99,28 @@ func (b *batched) Read(bufs [][]byte, sizes []int, offset int) (int, error) {
 	}
 }
 
+// wait reads the next packet. Its errors are those of os.File.
+func (b *batched) wait() error {
+	switch err := b.raw.Read(b.try); {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return err
+	case err != nil, errors.Is(b.err, syscall.EBADFD):
+		return os.ErrClosed
+	case b.err != nil:
+		return &os.PathError{Op: "read", Path: b.File().Name(), Err: b.err}
+	case b.n <= 0:
+		return io.EOF
+	}
+	return nil
+}
+
 // next returns what waits in the interface, nil if nothing does or the read failed. Then the next Read returns the error.
 func (b *batched) next() []byte {
-	n := 0
-	err := b.raw.Read(func(fd uintptr) bool {
-		for {
-			var err error
-			if n, err = unix.Read(int(fd), b.buf); !errors.Is(err, unix.EINTR) {
-				return true
-			}
-		}
-	})
-	if err != nil || n <= 0 {
+	err := b.raw.Read(b.once)
+	if err != nil || b.err != nil || b.n <= 0 {
 		return nil
 	}
-	return b.buf[:n]
+	return b.buf[:b.n]
 }
 
 // parse reads the header of what the kernel has joined, and returns of how many packets it is. Virtual I/O Device (VIRTIO)
