@@ -63,7 +63,9 @@ TEST(Thrift, KeepsThePatienceAndItsOrder) {
               std::max(patience_us, link.reserve_us));
     ASSERT_LE(thrifty, wait(Thrift::kThrifty, patience_us + kSecond)) << "more patience";
     ASSERT_GE(thrifty, wait(Thrift::kThrifty, -1, per_s * 2 + 1)) << "more records";
-    if (link.is_metered) ASSERT_EQ(balanced, thrifty);
+    if (link.is_metered) {
+      ASSERT_EQ(balanced, thrifty);
+    }
     LinkCost metered = link;
     metered.is_metered = true;
     ASSERT_LE(balanced, WaitUs(Thrift::kBalanced, patience_us, metered, per_s));
