@@ -268,6 +268,21 @@ test.each([
   expect(encodingOf(messages(broker)[0])?.encoding).toBe(encoding);
 });
 
+test('reports what a message costs, and compresses with auto while batches save bytes', async () => {
+  const { broker, bench } = await start({ compress: 'auto' }, { paths: '127.0.0.1' });
+  await until(() => bench.state === 'connected' && bench.engine.cost !== null, 20000);
+  const [isMetered, headBytes, recordBytes] = bench.engine.cost;
+  expect([isMetered, recordBytes]).toEqual([false, 60]);
+  // Without TLS: two segments, a PUBACK and the head of a PUBLISH.
+  expect(headBytes).toBe(176);
+  bench.engine.save();
+  await until(() => bench.states.at(-1)?.compressing?.includes('saving'), 20000);
+  push(bench, 1, 20);
+  await until(() => bench.engine.held.size === 0);
+  expect(encodingOf(messages(broker)[0])?.encoding).toBe('zstd');
+  await until(() => bench.states.at(-1)?.savedBytes > 0, 20000);
+});
+
 test.each([
   [{ compress: 'gzip' }, /must be off, zstd, deflate or auto/],
   [
