@@ -248,6 +248,7 @@ test('compresses with auto only while the link is the limit or metered or batche
   state.isSaving = true;
   expect(after()).toBe(true);
   expect(compression.view().compressing).toEqual(['saving']);
+  state.isSaving = false;
   compression.setStages(new Map([[2, compileStage(checkStage({ compress: 'zstd' }), 'g', ['zstd'])]]));
   expect(after()).toBe(false);
   expect(compression.view().compressing).toEqual(['chosen']);
