@@ -243,7 +243,7 @@ async function runTraces({ kinds, ways, out, ...options }) {
     };
     /** @type {Row[]} */
     const rows = [];
-    for (const [trace, way] of kinds.flatMap((kind) => ways.map((way) => [kind, way]))) {
+    for (const [trace, way] of kinds.flatMap((kind) => ways.map((each) => [kind, each]))) {
       running = new TraceRun(network, { ...options, trace, way });
       try {
         const figures = await running.run();

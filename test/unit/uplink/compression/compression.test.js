@@ -198,7 +198,15 @@ test('does not count naps as load', () => {
 });
 
 test('compresses with auto only while the link is the limit or metered or batches save bytes, and the thread has time', () => {
-  const state = { now: 1e6, limitedAt: -Infinity, isMetered: false, isSaving: false, load: 0.1, on: false, clock: () => 0 };
+  const state = {
+    now: 1e6,
+    limitedAt: -Infinity,
+    isMetered: false,
+    isSaving: false,
+    load: 0.1,
+    on: false,
+    clock: () => 0
+  };
   const writer = {
     setCompressing: (/** @type {number} */ _, /** @type {boolean} */ isOn) => (state.on = isOn),
     setDictionary: () => true,
