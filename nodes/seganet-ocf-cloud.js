@@ -67,6 +67,7 @@ module.exports = function (RED) {
         engine: host.engine,
         stage: host.stageOf(this.id),
         onBell: (fn) => host.upkeep.onBell(fn),
+        readers: host.readers,
         warn: (sentence) => this.warn(sentence),
         unrecorded: (_di, sentence) => warnings.tell(sentence, sentence),
         report: (sentence) => this.error(sentence),

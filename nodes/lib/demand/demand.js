@@ -521,7 +521,13 @@ class Demand {
   /** @param {string} device */
   #readersChanged(device) {
     const record = this.#devices.get(device);
-    if (record?.by !== 'reading') return;
+    if (!record) return;
+    // A device that had no reader when it was asked about, such as one that signs in later.
+    if (record.by === 'command' && !record.isTouched && record.questions.size > 0) {
+      record.by = this.#byOf(device);
+      record.sent = null;
+    }
+    if (record.by !== 'reading') return;
     this.#read(record, 0);
     this.#apply(record);
   }

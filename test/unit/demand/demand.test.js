@@ -406,6 +406,19 @@ describe('a device that the gateway reads', () => {
     expect([world.got.a, world.demand.view('a')]).toEqual([undefined, null]);
   });
 
+  test('is read once it has a reader, if it has got no command yet', async () => {
+    const world = new World();
+    const calls = [];
+    world.connected.clear();
+    expect(await world.ask({ forS: 10 })).toMatchObject({ state: 'waiting', by: 'command' });
+    const withdraw = offer(world, calls);
+    expect(world.demand.view('a')).toMatchObject({ state: 'on', by: 'reading' });
+    expect(world.queues.isEmpty).toBe(true);
+    withdraw();
+    await world.pass(10000);
+    expect([calls, world.demand.view('a')]).toEqual([['100', 'end'], null]);
+  });
+
   test('goes on after a deploy of its source and after a restart, without a command', async () => {
     const world = new World();
     const calls = [];

@@ -60,6 +60,25 @@ test('a resource that is not observable is not observed', async () => {
   expect(device.requests).toEqual([]);
 });
 
+test('all observable resources are records while somebody asks for the device, also after a new sign-in', async () => {
+  const device = await lamp(newUser());
+  const other = { ...LIGHT, href: '/dimmer', rt: ['core.dimmer'] };
+  await device.publish([LIGHT, other]);
+  await recorded(device, [false]);
+  const { observedRecords } = cloud.cloud;
+  const ends = [observedRecords.ask(device.di), observedRecords.ask(device.di)];
+  const isObserved = (/** @type {number} */ times) => () =>
+    observes(device).filter(({ path }) => path === '/dimmer').length === times;
+  await eventually(isObserved(1), 'the other resource');
+  ends[0]();
+  await device.request('POST', '/oic/sec/session', { body: { login: false } });
+  expect((await device.signIn()).code).toBe('2.04');
+  await eventually(isObserved(2), 'the other resource again');
+  expect(observedRecords.size).toBe(2);
+  ends[1]();
+  await eventually(() => observedRecords.size === 1, 'only the chosen type');
+});
+
 test('it ends with the link and the session, and begins again with the next sign-in', async () => {
   const device = await lamp(newUser());
   await recorded(device, [false]);

@@ -2,6 +2,7 @@
 // The life of an ocf cloud node's cloud: opened twice, closed while it opens, and two with one store.
 
 const { RunningCloud } = require('../../../nodes/lib/ocf/node/running-cloud');
+const { DeviceReaders } = require('../../../nodes/lib/engine/device-readers');
 const { newFile } = require('../../fixtures/ocf/control-plane');
 
 /** The clouds get no request, so the engine has nothing to do. */
@@ -27,6 +28,7 @@ function newCloud(file, more = {}) {
     onBell: () => () => {},
     warn: () => {},
     unrecorded: () => {},
+    readers: new DeviceReaders(),
     http: null,
     oidc: null,
     region: null,

@@ -1,6 +1,6 @@
 'use strict';
-// Records of published resources: the gateway observes those whose type the user chose, and each notification becomes a
-// record of the device.
+// Records of published resources: the gateway observes those whose type the user chose, and all of a device while
+// somebody asks for it. Each notification becomes a record of the device.
 
 const { decode } = require('./bodies');
 
@@ -45,6 +45,8 @@ class ObservedRecords {
   /** Signed-in devices. @type {Map<string, Device>} */
   #devices = new Map();
   #size = 0;
+  /** How many ask for all resources of a device. @type {Map<string, number>} */
+  #asked = new Map();
   /** Devices whose links could not be read, longest ago first. @type {Set<string>} */
   #unread = new Set();
   /** Calls of expire() from one attempt to the next: twice as many after each, 1 when the store has answered. */
@@ -59,13 +61,31 @@ class ObservedRecords {
 
   /** A device has signed in, or what it publishes has changed. @param {string} di */
   changed(di) {
-    if (this.#cloud.options.recordTypes.length === 0 || this.#cloud.isClosed) return;
+    const isWanted =
+      this.#cloud.options.recordTypes.length > 0 || this.#asked.has(di) || this.#devices.has(di);
+    if (!isWanted || this.#cloud.isClosed) return;
     if (!this.#cloud.sessions.isReachable(di)) return;
     /** @type {Device} */
     const device = this.#devices.get(di) ?? { resources: new Map(), work: null, isStale: false };
     this.#devices.set(di, device);
     device.isStale = true;
     device.work ??= this.#work(di, device);
+  }
+
+  /**
+   * Records all observable resources of a device, as often as it notifies.
+   * @param {string} di
+   * @returns {() => void} ends that; those whose type the user chose stay
+   */
+  ask(di) {
+    this.#asked.set(di, (this.#asked.get(di) ?? 0) + 1);
+    this.changed(di);
+    return () => {
+      const left = (this.#asked.get(di) ?? 1) - 1;
+      if (left > 0) this.#asked.set(di, left);
+      else this.#asked.delete(di);
+      this.changed(di);
+    };
   }
 
   /** A device has left, or was deleted. @param {string} di */
@@ -124,11 +144,9 @@ class ObservedRecords {
   /** @param {string} di @returns {Promise<Map<string, number>>} the end of each link by its href */
   async #wanted(di) {
     const { store, options } = this.#cloud;
-    const links = await store.read('linksOf', {
-      di,
-      types: [...options.recordTypes],
-      now: this.#cloud.now()
-    });
+    const types = this.#asked.has(di) ? ['*'] : [...options.recordTypes];
+    if (types.length === 0) return new Map();
+    const links = await store.read('linksOf', { di, types, now: this.#cloud.now() });
     const fit = links.filter(({ body }) => isObservable(decode(Buffer.from(body))));
     if (fit.length > LIMITS.ofDevice) {
       this.#unobserved(

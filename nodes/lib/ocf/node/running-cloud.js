@@ -28,6 +28,7 @@ const openFiles = new Set();
  * @property {import('../../sources/coap-desk/coap-desk').DeskEngine} engine
  * @property {number} stage
  * @property {(fn: () => void) => () => void} onBell
+ * @property {Pick<import('../../engine/device-readers').DeviceReaders, 'offer'>} readers
  * @property {(sentence: string) => void} warn
  * @property {(di: string, sentence: string) => void} unrecorded a resource or value of a device is no record
  * @property {import('../http/http-proxy').Settings | null} http null = no HTTP port
@@ -54,8 +55,8 @@ class RunningCloud {
   #issuer = null;
   /** @type {InstanceType<typeof RunningRegion> | null} */
   #region = null;
-  /** Devices that are signed in. */
-  #on = 0;
+  /** Devices that are signed in, each with what withdraws its offer to observe it. @type {Map<string, () => void>} */
+  #on = new Map();
   /** @type {Promise<void>} */
   #opening = Promise.resolve();
   #isClosed = false;
@@ -71,7 +72,7 @@ class RunningCloud {
 
   /** Devices that are signed in. */
   get on() {
-    return this.#on;
+    return this.#on.size;
   }
 
   /** @returns {Cloud | null} null while it is not open */
@@ -152,8 +153,8 @@ class RunningCloud {
   }
 
   async #start() {
-    const { file, password, endpoint, options, engine, stage, onBell, warn, unrecorded, problem } =
-      this.#parts;
+    const { file, password, endpoint, options, engine, stage, onBell, readers } = this.#parts;
+    const { warn, unrecorded, problem } = this.#parts;
     if (!isPostgresUrl(file)) fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
     const store = await openStore(file, { password, report: warn });
     this.#store = store;
@@ -175,7 +176,16 @@ class RunningCloud {
       users: this.#users(store),
       options: { ...options, sid: this.sid, endpoint },
       events: {
-        presence: ({ state }) => void (this.#on += state === 'on' ? 1 : -1),
+        presence: ({ di, state }) => {
+          this.#on.get(di)?.();
+          this.#on.delete(di);
+          // Its notifications come as often as the device decides.
+          if (state === 'on')
+            this.#on.set(
+              di,
+              readers.offer(di, () => cloud.observedRecords.ask(di))
+            );
+        },
         tokenReused: ({ di, address }) =>
           warn(
             `A refresh token of the device ${di} was used again from ${address}, so there is a copy of it. Its tokens are revoked, and it needs a new access code.`
@@ -232,6 +242,8 @@ class RunningCloud {
     const { file, problem } = this.#parts;
     // Requests over HTTP that are open may still be answered.
     this.#endHttpBell();
+    for (const withdraw of this.#on.values()) withdraw();
+    this.#on.clear();
     await this.#http?.close();
     this.#http = null;
     this.#issuer?.close();
