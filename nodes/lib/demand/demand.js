@@ -8,6 +8,7 @@
 //
 // Without a question and a restore, there is no timer and no follower of device events.
 
+const { guard } = require('../base/guard');
 const { Refusal } = require('./request');
 
 /** Devices with a question or an owed restore, and questions. */
@@ -101,7 +102,7 @@ class Demand {
     this.#now = now;
     this.#wall = wall;
     this.counters = { asked: 0, refused: 0, ended: 0, restored: 0, givenUp: 0 };
-    readers.onChange = (device) => this.#readersChanged(device);
+    readers.onChange = (device) => this.#guard(() => this.#readersChanged(device));
     this.#load();
   }
 
@@ -346,7 +347,7 @@ class Demand {
     };
     this.#devices.set(device, record);
     this.#unfollow ??= this.#parts.deviceEvents.follow(({ kind, device }) => {
-      if (kind === 'connected') this.#connected(device);
+      if (kind === 'connected') this.#guard(() => this.#connected(device));
     });
     return record;
   }
@@ -538,12 +539,18 @@ class Demand {
     clearTimeout(this.#timer);
     this.#timerAt = at;
     const waitMs = Math.min(Math.max(0, Math.ceil(at - this.#now())), MAX_TIMER_MS);
-    this.#timer = setTimeout(() => this.tick(), waitMs);
+    this.#timer = setTimeout(() => this.#guard(() => this.#tick()), waitMs);
   }
 
-  /** Ends the questions whose time is over, and tries silent devices again. Called by the timer. */
-  tick() {
-    clearTimeout(this.#timer);
+  /** A timer and a doorbell have no caller for an error. @param {() => void} fn */
+  #guard(fn) {
+    guard(fn, ({ message, stack = message }) =>
+      this.#parts.warn(`Internal error in the questions on demand. Please report it: ${stack}`)
+    );
+  }
+
+  /** Ends the questions whose time is over, and tries silent devices again. */
+  #tick() {
     this.#timerAt = Infinity;
     const now = this.#now();
     let next = Infinity;
