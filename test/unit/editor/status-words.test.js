@@ -35,7 +35,7 @@ test.each([
   ['broker: wrong setting · 120 kept', 'Broker: falsche Einstellung · 120 aufbewahrt'],
   ['not set: AWS_IOT_URL', 'nicht gesetzt: AWS_IOT_URL'],
   ['3 awake, 2 asleep, 1 waiting', '3 wach, 2 schlafen, 1 warten'],
-  ['3 asked · 2 on · 1 to restore', '3 gefragt · 2 an · 1 wiederherzustellen'],
+  ['3 asked · 2 on · 1 to restore', '3 angefragt · 2 an · 1 wiederherzustellen'],
   ['file: not found', 'Datei: nicht gefunden'],
   ['keeper: not running', 'Keeper: läuft nicht'],
   ['full', 'voll'],
