@@ -34,8 +34,8 @@ const OF_NODE_RED = [
 /** Loads what a gateway with the flow of a tenant needs. Node-RED's main program is run, not loaded. */
 function preload() {
   loadLate();
-  const main = require.resolve('node-red/red.js');
-  const nodeRed = createRequire(main);
+  const program = require.resolve('node-red/red.js');
+  const nodeRed = createRequire(program);
   for (const name of OF_NODE_RED) {
     try {
       nodeRed(name);
@@ -48,7 +48,7 @@ function preload() {
   // What settings.js needs. It knows afterwards that no installed package has subflows.
   for (const name of ['guard', 'metrics-token']) require(`./${name}`);
   unusedCoreNodes(TENANT_FLOW, path.join(ROOT, 'nodes'));
-  readManifests(main);
+  readManifests(program);
   const { nodes } = require(path.join(ROOT, 'package.json'))['node-red'];
   /** @type {{ type: string }[]} */
   const flow = JSON.parse(fs.readFileSync(TENANT_FLOW, 'utf8'));
@@ -59,10 +59,10 @@ function preload() {
 /**
  * Reads the package.json of all packages beside Node-RED and above it, as Node-RED does when it looks for nodes. They
  * stay in the cache of modules.
- * @param {string} main a file of Node-RED
+ * @param {string} program a file of Node-RED
  */
-function readManifests(main) {
-  for (let folder = path.dirname(main); folder !== path.dirname(folder); folder = path.dirname(folder)) {
+function readManifests(program) {
+  for (let folder = path.dirname(program); folder !== path.dirname(folder); folder = path.dirname(folder)) {
     for (const name of packagesIn(path.join(folder, 'node_modules'))) {
       try {
         require(path.join(folder, 'node_modules', name, 'package.json'));

@@ -19,7 +19,11 @@ beforeEach(() => {
 });
 afterEach(() => fs.rmSync(home, { recursive: true, force: true }));
 
-/** A run of a program that loads a module. @param {Record<string, string>} [env] @returns {string[]} what is in the cache */
+/**
+ * A run of a program that loads a module.
+ * @param {Record<string, string>} [env]
+ * @returns {string[]} what is in the cache
+ */
 function run(env = {}) {
   const code = `const { useCompileCache, writeCompileCache } = require(${JSON.stringify(FILE)});
 useCompileCache();

@@ -248,14 +248,14 @@ exec "$@"
     const spare = limiter.spare('12ab');
     expect(spare).toContain('--unit=seganet-tenant-x.12ab.scope');
     expect(spare.join(' ')).not.toContain('--property');
-    const [scope, open] = limiter.limits(acme, '/dev/sda', { pid: 123, id: '12ab' });
+    const [scope, files] = limiter.limits(acme, '/dev/sda', { pid: 123, id: '12ab' });
     const words = limiter.words(acme, '/dev/sda').join(' ');
     const at = scope.indexOf('seganet-tenant-x.12ab.scope');
     expect(scope.slice(1, at)).toEqual(['--system', 'set-property', '--runtime']);
     const properties = scope.slice(at + 1);
     expect(properties).toHaveLength(5);
     for (const each of properties) expect(words).toContain(`--property=${each}`);
-    expect(open.slice(1)).toEqual(['--pid=123', '--core=0', '--nofile=4096']);
+    expect(files.slice(1)).toEqual(['--pid=123', '--core=0', '--nofile=4096']);
     const user = limiterOf({ unit: 'x', hasSystemd: true, env, uid: 1000 });
     expect(user.limits(acme, '', { pid: 123, id: '12ab' })[0]).toContain('--user');
     expect(user.spare('12ab')).toContain('--user');

@@ -113,7 +113,7 @@ test('it has the limits, files, variables and rights of a cold start, and is fou
   expect((await other.inspect(acme)).state).toBe('running');
   await other.stop(acme, 20_000);
   other.close();
-  expect(await driver.logs(acme, 100)).toContain('MQTT listener on port 1883');
+  expect((await driver.logs(acme, 100)).match(/engine: Stopped/g)).toHaveLength(2);
   expect((await driver.inspect(acme)).state).toBe('stopped');
 });
 

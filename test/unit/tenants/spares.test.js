@@ -41,7 +41,6 @@ function sparesOf(code, words = []) {
     env,
     program,
     available: () => bytes,
-    now: () => now,
     version: () => version
   });
 }

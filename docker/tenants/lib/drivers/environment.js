@@ -3,7 +3,7 @@
 // variables that begin with SEGANET_TENANT.
 
 /**
- * @param {import('../../../../nodes/lib/tenants/file/schema').Spec} spec
+ * @param {Pick<import('../../../../nodes/lib/tenants/file/schema').Spec, 'name' | 'port' | 'http' | 'tcp'>} spec
  * @param {{ host: string, data: string, passwords: string }} places host: address to listen on; data: folder;
  *   passwords: file of users and
  *   hashes, as seganet-passwd makes it

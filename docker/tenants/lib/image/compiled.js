@@ -14,13 +14,13 @@ const { environmentOf } = require('../drivers/environment');
 const { textOfFrames } = require('../drivers/frames');
 const { secretsOf } = require('../life/secrets');
 const { tarOf } = require('./tar');
-const { USER } = require('./system');
 
 /** Folder of the compiled code in the image. */
 const COMPILED = '/gateway/compile-cache';
 const PASSWORDS = 'run/secrets/seganet/passwords';
-/** Folder of the gateway while it runs; in memory. */
-const DATA = '/tmp/home';
+/** Folder of the gateway while it runs, and the one in which it may make that. */
+const DATA = '/run/seganet-home/data';
+const ABOVE = 'run/seganet-home';
 /** What the gateway prints when it has done all of a start. */
 const READY = 'MQTT listener on port';
 const READY_MS = 120_000;
@@ -44,7 +44,8 @@ async function compileInto(client, image, { repo, tag }) {
   const [source, target] = [`${run}-run`, `${run}-new`];
   try {
     await client.ask('POST', `/containers/create?name=${source}`, { body: requestOf(image) });
-    await put(client, source, tarOf([passwords()]));
+    const above = { name: ABOVE, type: /** @type {const} */ ('folder'), body: '', mode: 0o777, link: '' };
+    await put(client, source, tarOf([above, passwords()]));
     await client.ask('POST', `/containers/${source}/start`);
     await untilReady(client, source);
     // The code is written at the end of the process.
@@ -67,7 +68,7 @@ async function compileInto(client, image, { repo, tag }) {
 
 /** @param {string} image @returns {object} a container that starts as a tenant does */
 function requestOf(image) {
-  const { HOME: _, ...env } = environmentOf(
+  const env = environmentOf(
     { name: 'image', port: PORT, http: 0, tcp: 0 },
     { host: '127.0.0.1', data: DATA, passwords: `/${PASSWORDS}` }
   );
@@ -78,8 +79,7 @@ function requestOf(image) {
     HostConfig: {
       NetworkMode: 'none',
       CapDrop: ['ALL'],
-      SecurityOpt: ['no-new-privileges:true'],
-      Tmpfs: { '/tmp': 'rw,nosuid,nodev,size=64m,mode=1777' }
+      SecurityOpt: ['no-new-privileges:true']
     }
   };
 }
