@@ -149,7 +149,9 @@ describe('the editor', () => {
       ['${FLUSH}', [true, true, true, true, true]]
     ])) {
       await page.selectOption('#node-input-flush', flush);
-      const fields = ['minDevices', 'maxBytes', 'maxDelayMs', 'gapMs', 'patience'].map((name) => `#node-input-${name}`);
+      const fields = ['minDevices', 'maxBytes', 'maxDelayMs', 'gapMs', 'patience'].map(
+        (name) => `#node-input-${name}`
+      );
       expect([flush, await Promise.all(fields.map((field) => page.isVisible(field)))]).toEqual([
         flush,
         shown

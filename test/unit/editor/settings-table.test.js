@@ -93,7 +93,17 @@ describe.each(Object.entries(TABLE))('the dialog of %s', (type, rows) => {
       '0,0,0,0,0,0,0,0',
       '0,0,0,0,0,0,0,0,0'
     ];
-    for (const value of [...parts, 'x', '0;1', '0,1001', '0,3600000', '0,3600001', '1,1', '0,1,1,1,1,1,1,1', '0,1,1,1,1,1,1,1,1'])
+    for (const value of [
+      ...parts,
+      'x',
+      '0;1',
+      '0,1001',
+      '0,3600000',
+      '0,3600001',
+      '1,1',
+      '0,1,1,1,1,1,1,1',
+      '0,1,1,1,1,1,1,1,1'
+    ])
       if (row.type !== 'cpus' || !/^\d/.test(value))
         expect([value, isGood(name, value)]).toEqual([value, isParsed(row, value)]);
     if (row.type !== 'numbers') return;
