@@ -1,6 +1,6 @@
 'use strict';
-// Monitoring on demand for one engine: "device X each 100 ms for 60 s". Those who ask about a device share one rate, the
-// shortest interval until the latest end. A device that the gateway reads is read more often. Any other one gets a
+// Monitoring on demand for one engine: "device X each 100 ms for 60 s". Those who ask about a device share one rate,
+// the shortest interval until the latest end. A device that the gateway reads is read more often. Any other one gets a
 // command, and one that restores its normal rate when the last question has ended. That restore is on disk before the
 // first command leaves, so it outlives the process, and it waits for a device that is away.
 //
@@ -9,6 +9,7 @@
 // Without a question and a restore, there is no timer and no follower of device events.
 
 const { guard } = require('../base/guard');
+const { makeRecord, viewOf, wantedOf } = require('./record');
 const { Refusal } = require('./request');
 
 /** Devices with a question or an owed restore, and questions. */
@@ -25,45 +26,11 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * @typedef {import('./request').Question} Request
- * @typedef {import('./ways').Way} Way
- *
- * waiting: the device is away, or has not answered yet. on: it has the rate. silent: it did not acknowledge three
- * times. refused: it refused. restoring: no question is left, and its normal rate waits for it. normal: it has that.
- * @typedef {'waiting' | 'on' | 'silent' | 'refused' | 'restoring' | 'normal'} State
- *
- * @typedef {object} View
- * @property {string} device
- * @property {State} state
- * @property {'command' | 'reading'} by how its rate changes
- * @property {number} everyMs 0 = normal
- * @property {number} endsAt ms since 1970; 0 = no question
- * @property {string[]} askers
- * @property {string} reason why it is silent or refused
- *
- * @typedef {object} Asked one asker's question
- * @property {number} everyMs
- * @property {number} endsAt monotonic
- * @property {boolean} isKept on disk
- *
- * @typedef {object} Responsible
- * @property {Way} way
- * @property {(view: View) => void} changed must not throw
- *
- * @typedef {object} Device
- * @property {string} device
- * @property {Map<string, Asked>} questions by asker
- * @property {Responsible | null} responsible
- * @property {'command' | 'reading'} by
- * @property {State} state
- * @property {string} reason
- * @property {import('./demand-store').Restore | null} restore on disk
- * @property {boolean} isTouched it may have got a command since its last restore
- * @property {{ everyMs: number, endsAt: number } | null} sent the rate that was sent last
- * @property {object | null} job the latest command, unless it ended; a new one makes it obsolete
- * @property {number} retryAt monotonic; 0 = now
- * @property {{ everyMs: number, end: () => void } | null} reading
- * @property {number} writes to the disk that are under way
- * @property {Set<(refusal: string) => void>} waiters of ask()
+ * @typedef {import('./record').Record} Device
+ * @typedef {import('./record').View} View
+ * @typedef {import('./record').State} State
+ * @typedef {import('./record').Asked} Asked
+ * @typedef {import('./record').Responsible} Responsible
  *
  * @typedef {object} Parts
  * @property {Pick<import('../commands').Commands, 'lead' | 'retract'>} commands
@@ -128,7 +95,7 @@ class Demand {
       if (record.questions.size > 0 && record.writes === 0)
         record.by = record.restore ? this.#byOf(record.device) : 'reading';
       if (!record.responsible && record.questions.size > 0)
-        this.#endAll(record, 'No on demand node is responsible for the device any more.');
+        this.#endAll(record, 'No demand node is responsible for the device any more.');
       this.#apply(record);
     }
   }
@@ -224,7 +191,7 @@ class Demand {
     if (!responsible)
       throw new Refusal(
         404,
-        'No on demand node is responsible for this device. Add one with a matching pattern.'
+        'No demand node is responsible for this device. Add one with a matching pattern.'
       );
     const { minEveryMs, maxForS, maxOfUser, maxOfDevice } = responsible.way.limits;
     if (everyMs < minEveryMs)
@@ -328,26 +295,10 @@ class Demand {
 
   /** @param {string} device @returns {Device} */
   #make(device) {
-    /** @type {Device} */
-    const record = {
-      device,
-      questions: new Map(),
-      responsible: null,
-      by: 'command',
-      state: 'waiting',
-      reason: '',
-      restore: null,
-      isTouched: false,
-      sent: null,
-      job: null,
-      retryAt: 0,
-      reading: null,
-      writes: 0,
-      waiters: new Set()
-    };
+    const record = makeRecord(device);
     this.#devices.set(device, record);
-    this.#unfollow ??= this.#parts.deviceEvents.follow(({ kind, device }) => {
-      if (kind === 'connected') this.#guard(() => this.#connected(device));
+    this.#unfollow ??= this.#parts.deviceEvents.follow(({ kind, device: id }) => {
+      if (kind === 'connected') this.#guard(() => this.#connected(id));
     });
     return record;
   }
@@ -399,22 +350,10 @@ class Demand {
     record.reason = reason;
   }
 
-  /** @param {Device} record @returns {{ everyMs: number, endsAt: number } | null} null: nobody asks */
-  #wanted({ questions }) {
-    let wanted = null;
-    for (const { everyMs, endsAt, isKept } of questions.values()) {
-      if (!isKept) continue;
-      wanted ??= { everyMs, endsAt };
-      wanted.everyMs = Math.min(wanted.everyMs, everyMs);
-      wanted.endsAt = Math.max(wanted.endsAt, endsAt);
-    }
-    return wanted;
-  }
-
   /** Brings the device to the rate that is wanted. @param {Device} record */
   #apply(record) {
     if (this.#isClosed) return;
-    const wanted = this.#wanted(record);
+    const wanted = wantedOf(record);
     if (wanted && !this.#hasBegun) return;
     const isRead = record.by === 'reading';
     this.#read(record, isRead && wanted ? wanted.everyMs : 0);
@@ -599,18 +538,8 @@ class Demand {
 
   /** @param {Device} record @returns {View} */
   #view(record) {
-    const { device, state, by, questions, reason } = record;
-    const wanted = this.#wanted(record);
-    return {
-      device,
-      state,
-      by,
-      everyMs: wanted?.everyMs ?? 0,
-      endsAt: wanted ? Math.round(this.#wall() + wanted.endsAt - this.#now()) : 0,
-      askers: [...questions.keys()],
-      reason
-    };
+    return viewOf(record, this.#wall() - this.#now());
   }
 }
 
-module.exports = { Demand, MAX_DEVICES, MAX_QUESTIONS, PATIENCE_MS };
+exports.Demand = Demand;

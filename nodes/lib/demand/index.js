@@ -12,12 +12,12 @@ const { Way, schema } = require('./ways');
 /** @typedef {import('../engine/host').EngineHost} EngineHost */
 /** @typedef {import('../engine/join').EngineNode} EngineNode */
 
-/** Of the engines that run. @type {Map<EngineHost, Demand>} */
+/** Of the engines that run. @type {Map<EngineHost, import('./demand').Demand>} */
 const demands = new Map();
 
 /**
  * Returns the questions of an engine, for as long as its node exists. They begin with the engine, because a device may
- * wait for its normal rate although its on demand node was removed.
+ * wait for its normal rate although its demand node was removed.
  * @param {EngineHost} host
  * @param {EngineNode} node of the engine
  * @param {import('node-red').NodeAPI} RED

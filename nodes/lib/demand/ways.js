@@ -1,5 +1,5 @@
 'use strict';
-// The settings of an on demand node: which devices may be asked for, by which commands, and within which limits.
+// The settings of a demand node: which devices may be asked for, by which commands, and within which limits.
 
 const { matchesGlob } = require('../base/glob');
 const { integer, text } = require('../base/options');
@@ -74,15 +74,16 @@ class Way {
 
 /** @param {string} device @param {string} topic @param {string} payload @param {Record<string, string>} words */
 function sent(device, topic, payload, words) {
+  /** @type {Record<string, string>} */
+  const given = { ...words, device };
   // As functions, because a name may contain what replaceAll() gives a meaning.
   return {
     device,
     topic: topic.replaceAll('{device}', () => device),
     // Other braces belong to JSON.
-    payload: Buffer.from(
-      payload.replace(/\{(\w+)\}/g, (whole, word) => ({ ...words, device })[word] ?? whole)
-    )
+    payload: Buffer.from(payload.replace(/\{(\w+)\}/g, (whole, word) => given[word] ?? whole))
   };
 }
 
-module.exports = { Way, schema };
+exports.Way = Way;
+exports.schema = schema;

@@ -34,7 +34,7 @@ async function main() {
   });
   log(
     `${found.asked} questions: ${found.on} with the rate at once, ${found.waiting} waited, ${found.refused} refused, ` +
-      `${found.unanswered} unanswered by the killed gateway`
+      `${found.unanswered} while the gateway was down`
   );
   log(
     `${found.fast} devices had another rate, ${found.commands} commands; ${found.stuck.length} are stuck, ` +

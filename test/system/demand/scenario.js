@@ -1,6 +1,6 @@
 'use strict';
-// Questions about real MQTT devices that leave and return, and a gateway that is killed: each device has its normal rate
-// in the end.
+// Questions about real MQTT devices that leave and return, and a gateway that is killed: each device has its normal
+// rate in the end.
 
 const fs = require('node:fs');
 const mqtt = require('mqtt');

@@ -5,14 +5,8 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { CommandQueues } = require('../../../nodes/lib/commands/command-queues');
-const { Demand } = require('../../../nodes/lib/demand/demand');
-const { DemandStore } = require('../../../nodes/lib/demand/demand-store');
-const { Way, schema } = require('../../../nodes/lib/demand/ways');
-const { parseOptions } = require('../../../nodes/lib/base/options');
-const { DeviceEvents } = require('../../../nodes/lib/engine/device-events');
+const { World } = require('../../fixtures/demand/world');
 const { seeded } = require('../../fixtures/random');
-const { DeviceReaders } = require('../../../nodes/lib/engine/device-readers');
 
 /** @type {string} */
 let folder;
@@ -29,117 +23,14 @@ afterEach(() => {
   fs.rmSync(folder, { recursive: true });
 });
 
-const BASE = 1e12;
-
-/** Devices that keep what they were told, and a gateway that may be killed. */
-class World {
-  /** Device id → payloads that it has taken. @type {Record<string, string[]>} */
-  got = {};
-  /** @type {Set<string>} */
-  connected = new Set(['a', 'b']);
-  /** How a connected device ends a command. */
-  answers = { end: 'taken' };
-  time = 0;
-  wallAhead = 0;
-  states = [];
-  unrestored = [];
-  warnings = [];
-
-  constructor() {
-    this.start();
-    worlds.push(this);
-  }
-
-  start(settings = {}) {
-    this.queues = new CommandQueues({
-      attempt: ({ device, payload }, done) => {
-        if (!this.connected.has(device)) return done({ end: 'offline' });
-        if (this.answers.end === 'taken') (this.got[device] ??= []).push(payload.toString());
-        const { answers } = this;
-        if (answers.end !== 'never') queueMicrotask(() => done(answers));
-      },
-      storage: { add: () => {}, remove: () => {} },
-      now: () => this.time,
-      wall: () => this.wall()
-    });
-    this.readers = new DeviceReaders();
-    this.happened = [];
-    this.deviceEvents = new DeviceEvents({ takeEvents: () => this.happened.splice(0) });
-    this.demand = new Demand({
-      commands: {
-        lead: ({ device, topic, payload }, follower) =>
-          this.queues.lead({ id: '', device, topic, payload, qos: 1, expiresAt: 0, origin: null }, follower),
-        retract: (device) => this.queues.retract(device)
-      },
-      readers: this.readers,
-      deviceEvents: this.deviceEvents,
-      store: new DemandStore(folder, (sentence) => this.warnings.push(sentence)),
-      unrestored: (device, reason) => this.unrestored.push([device, reason]),
-      warn: (sentence) => this.warnings.push(sentence),
-      now: () => this.time,
-      wall: () => this.wall()
-    });
-    this.leave = this.join(settings);
-  }
-
-  wall() {
-    return BASE + this.time + this.wallAhead;
-  }
-
-  join(settings) {
-    const { values, problems } = parseOptions(
-      { payload: '{everyMs}', restorePayload: 'normal', ...settings },
-      schema
-    );
-    expect(problems).toEqual([]);
-    const leave = this.demand.join({
-      way: new Way(values),
-      changed: ({ device, state, everyMs }) => this.states.push([device, state, everyMs])
-    });
-    this.demand.begin();
-    return leave;
-  }
-
-  /** As kill -9 does it: nothing is written any more. @param {object} [settings] */
-  kill(settings) {
-    const copy = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-demand-'));
-    fs.cpSync(folder, copy, { recursive: true });
-    this.demand.close();
-    fs.rmSync(folder, { recursive: true });
-    fs.renameSync(copy, folder);
-    this.start(settings);
-  }
-
-  /** @param {number} ms */
-  async pass(ms) {
-    this.time += ms;
-    await jest.advanceTimersByTimeAsync(ms);
-    this.queues.tick();
-  }
-
-  /** @param {object} request */
-  async ask(request) {
-    const asked = this.demand.ask({ device: 'a', by: 'ann', everyMs: 100, forS: 60, ...request }).then(
-      (view) => view,
-      (error) => error
-    );
-    // The write and the patience; the clocks of the test stand still.
-    await jest.advanceTimersByTimeAsync(60);
-    await jest.advanceTimersByTimeAsync(1000);
-    return asked;
-  }
-
-  async connect(device) {
-    this.connected.add(device);
-    this.queues.wake(device);
-    this.happened.push({ kind: 'connected', device });
-    this.deviceEvents.take();
-    await jest.advanceTimersByTimeAsync(0);
-  }
+function start() {
+  const world = new World(folder);
+  worlds.push(world);
+  return world;
 }
 
 test('the shortest interval and the latest end win, and the normal rate follows the last question', async () => {
-  const world = new World();
+  const world = start();
   expect(await world.ask({ everyMs: 1000, forS: 60 })).toMatchObject({
     state: 'on',
     by: 'command',
@@ -158,7 +49,7 @@ test('the shortest interval and the latest end win, and the normal rate follows 
 });
 
 test('has no timer, no follower and no file without a question, and none after the last restore', async () => {
-  const world = new World();
+  const world = start();
   const followed = jest.spyOn(world.deviceEvents, 'follow');
   expect([jest.getTimerCount(), fs.readdirSync(folder)]).toEqual([0, []]);
   await world.ask({ forS: 1 });
@@ -173,7 +64,7 @@ test('has no timer, no follower and no file without a question, and none after t
 });
 
 test('writes the restore before a command leaves', async () => {
-  const world = new World();
+  const world = start();
   world.answers = { end: 'never' };
   const asked = world.demand.ask({ device: 'a', by: 'ann', everyMs: 100, forS: 60 });
   expect(world.queues.isEmpty).toBe(true);
@@ -187,7 +78,7 @@ test('writes the restore before a command leaves', async () => {
 });
 
 test('restores at once after a crash, once the time is over, and goes on before that', async () => {
-  const world = new World();
+  const world = start();
   await world.ask({ device: 'a', forS: 10 });
   await world.ask({ device: 'b', forS: 100 });
   world.time += 20000;
@@ -198,7 +89,7 @@ test('restores at once after a crash, once the time is over, and goes on before 
 });
 
 test('does not prolong a question after a crash if the clock was set back', async () => {
-  const world = new World();
+  const world = start();
   await world.ask({ forS: 10 });
   world.wallAhead = -86_400_000;
   world.kill();
@@ -207,7 +98,7 @@ test('does not prolong a question after a crash if the clock was set back', asyn
 });
 
 test('restores a device that was away at the end, before what waits for it, also after a crash', async () => {
-  const world = new World();
+  const world = start();
   await world.ask({ forS: 10 });
   world.connected.delete('a');
   await world.pass(10000);
@@ -228,7 +119,7 @@ test('restores a device that was away at the end, before what waits for it, also
 });
 
 test('sends nothing to a device that stayed away, and owes it nothing', async () => {
-  const world = new World();
+  const world = start();
   world.connected.clear();
   expect(await world.ask({ forS: 10 })).toMatchObject({ state: 'waiting' });
   await world.pass(10000);
@@ -236,14 +127,14 @@ test('sends nothing to a device that stayed away, and owes it nothing', async ()
 });
 
 test('sends the rate again to a device that connects again, because it may have restarted', async () => {
-  const world = new World();
+  const world = start();
   await world.ask({});
   await world.connect('a');
   expect(world.got.a).toEqual(['100', '100']);
 });
 
 test('restores a device that may have got the command without an acknowledgement', async () => {
-  const world = new World();
+  const world = start();
   world.answers = { end: 'offline', isDoubtful: true };
   await world.ask({ forS: 5 });
   world.connected.delete('a');
@@ -255,7 +146,7 @@ test('restores a device that may have got the command without an acknowledgement
 });
 
 test('a device that refuses ends the questions with its reason; one that has a rate is restored', async () => {
-  const world = new World();
+  const world = start();
   await world.ask({ by: 'bob', everyMs: 1000 });
   world.answers = { end: 'refused', reason: 'Too fast.' };
   const error = await world.ask({ by: 'ann', everyMs: 100 });
@@ -271,7 +162,7 @@ test('a device that refuses ends the questions with its reason; one that has a r
 });
 
 test('tries a silent device again, and does not hold it for ever', async () => {
-  const world = new World();
+  const world = start();
   world.answers = { end: 'timeout' };
   await world.ask({ forS: 100 });
   for (let second = 0; second < 3; second++) await world.pass(1000);
@@ -284,7 +175,7 @@ test('tries a silent device again, and does not hold it for ever', async () => {
 });
 
 test('a new question while the restore waits takes its place', async () => {
-  const world = new World();
+  const world = start();
   await world.ask({ forS: 1 });
   world.connected.delete('a');
   await world.pass(1000);
@@ -296,7 +187,7 @@ test('a new question while the restore waits takes its place', async () => {
 });
 
 test('an asker renews or ends a question of its own', async () => {
-  const world = new World();
+  const world = start();
   await world.ask({ everyMs: 100, forS: 10 });
   await world.ask({ everyMs: 500, forS: 20 });
   expect(world.got.a).toEqual(['100', '500']);
@@ -306,7 +197,7 @@ test('an asker renews or ends a question of its own', async () => {
 });
 
 test('an asker that ends the question during its write gets no rate', async () => {
-  const world = new World();
+  const world = start();
   const [first, second] = [world.ask({}), world.ask({ everyMs: 0, forS: 0 })];
   await Promise.all([first, second]);
   await world.pass(100);
@@ -320,7 +211,7 @@ test('an asker that ends the question during its write gets no rate', async () =
 });
 
 test('keeps the limits of the node, of an asker and of a device', async () => {
-  const world = new World();
+  const world = start();
   world.leave();
   world.leave = world.join({ minEveryMs: 200, maxForS: 30, maxOfUser: 2, maxOfDevice: 2 });
   const ask = async (request) => (await world.ask({ everyMs: 200, forS: 30, ...request })).message ?? 'fine';
@@ -336,7 +227,7 @@ test('keeps the limits of the node, of an asker and of a device', async () => {
 });
 
 test('a question that cannot be written is refused, and leaves nothing', async () => {
-  const world = new World();
+  const world = start();
   fs.writeFileSync(
     path.join(folder, 'demand.db'),
     Buffer.from('SQLite format 3\0 but not really'.padEnd(4096))
@@ -352,17 +243,18 @@ test('a question that cannot be written is refused, and leaves nothing', async (
 });
 
 test('ends the questions of a node that is gone, and restores', async () => {
-  const world = new World();
+  const world = start();
   await world.ask({});
   world.leave();
   expect((await world.ask({ by: 'bob' })).status).toBe(404);
   world.demand.begin();
+  await world.pass(0);
   expect(world.got.a).toEqual(['100', 'normal']);
   expect(world.demand.figures()).toMatchObject({ questions: 0, counters: { restored: 1 } });
 });
 
 test('restores after a crash although no node is there any more', async () => {
-  const world = new World();
+  const world = start();
   await world.ask({ forS: 1 });
   world.connected.delete('a');
   await world.pass(1000);
@@ -372,7 +264,7 @@ test('restores after a crash although no node is there any more', async () => {
 });
 
 test('gives a restore up when the device was away for 30 days', async () => {
-  const world = new World();
+  const world = start();
   await world.ask({ forS: 1 });
   world.connected.delete('a');
   await world.pass(1000);
@@ -394,7 +286,7 @@ describe('a device that the gateway reads', () => {
     });
 
   test('is read at the rate, by all its readers, and gets no command', async () => {
-    const world = new World();
+    const world = start();
     const calls = [];
     offer(world, calls, 'x');
     offer(world, calls, 'y');
@@ -407,7 +299,7 @@ describe('a device that the gateway reads', () => {
   });
 
   test('is read once it has a reader, if it has got no command yet', async () => {
-    const world = new World();
+    const world = start();
     const calls = [];
     world.connected.clear();
     expect(await world.ask({ forS: 10 })).toMatchObject({ state: 'waiting', by: 'command' });
@@ -420,7 +312,7 @@ describe('a device that the gateway reads', () => {
   });
 
   test('goes on after a deploy of its source and after a restart, without a command', async () => {
-    const world = new World();
+    const world = start();
     const calls = [];
     const withdraw = offer(world, calls);
     await world.ask({ everyMs: 100 });
@@ -436,7 +328,7 @@ describe('a device that the gateway reads', () => {
 
 test('leaves no device behind, whatever happens: 300 random steps', async () => {
   const random = seeded(7).next;
-  const world = new World();
+  const world = start();
   const ids = ['a', 'b', 'c', 'd'];
   const pick = (list) => list[Math.floor(random() * list.length)];
   for (let step = 0; step < 300; step++) {

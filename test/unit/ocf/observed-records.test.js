@@ -63,8 +63,9 @@ test('a resource that is not observable is not observed', async () => {
 test('all observable resources are records while somebody asks for the device, also after a new sign-in', async () => {
   const device = await lamp(newUser());
   const other = { ...LIGHT, href: '/dimmer', rt: ['core.dimmer'] };
-  await device.publish([LIGHT, other]);
   await recorded(device, [false]);
+  device.serve = ({ observe }) => ({ observe: observe === 0 ? 2 : undefined, body: { on: true } });
+  await device.publish([LIGHT, other]);
   const { observedRecords } = cloud.cloud;
   const ends = [observedRecords.ask(device.di), observedRecords.ask(device.di)];
   const isObserved = (/** @type {number} */ times) => () =>

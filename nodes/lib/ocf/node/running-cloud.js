@@ -254,7 +254,6 @@ class RunningCloud {
     guard(() => this.#desk?.end(), problem);
     const store = this.#store;
     this.#cloud = this.#desk = this.#store = null;
-    this.#on = 0;
     await store?.close();
     if (this.#hasFile) openFiles.delete(file);
     this.#hasFile = false;
