@@ -9,14 +9,10 @@
 // Without a question and a restore, there is no timer and no follower of device events.
 
 const { guard } = require('../base/guard');
-const { makeRecord, viewOf, wantedOf } = require('./record');
+const { checkLimits } = require('./limits');
+const { answer, makeRecord, settledOf, viewOf, wantedOf } = require('./record');
 const { Refusal } = require('./request');
 
-/** Devices with a question or an owed restore, and questions. */
-const MAX_DEVICES = 10000;
-const MAX_QUESTIONS = 20000;
-/** How long ask() waits for the device. */
-const PATIENCE_MS = 1000;
 /** A device that did not acknowledge three times is tried again after this time, or when it connects. */
 const RETRY_MS = 60000;
 /** A restore that no device has taken for this time is given up. */
@@ -101,7 +97,7 @@ class Demand {
   }
 
   /**
-   * Resolves when the question is on disk, and the device has answered or PATIENCE_MS have passed.
+   * Resolves when the question is on disk, and the device has answered or a second has passed.
    * @param {Request} request
    * @returns {Promise<View>}
    * @throws {Refusal}
@@ -119,9 +115,9 @@ class Demand {
       });
       if (!isStored) return this.#view(record);
       record.retryAt = 0;
-      const settled = this.#settled(record);
+      const settled = settledOf(record);
       this.#apply(record);
-      if (record.state !== 'waiting') this.#answer(record);
+      if (record.state !== 'waiting') answer(record);
       const refusal = await settled;
       if (refusal) throw new Refusal(409, refusal);
       return this.#view(record);
@@ -185,7 +181,8 @@ class Demand {
    * @returns {Device}
    * @throws {Refusal}
    */
-  #admit({ device, by, everyMs, forS }) {
+  #admit(question) {
+    const { device, by } = question;
     if (this.#isClosed || !this.#hasBegun) throw new Refusal(503, 'The flows are starting. Ask again.');
     const responsible = this.#responsibleFor(device);
     if (!responsible)
@@ -193,30 +190,14 @@ class Demand {
         404,
         'No demand node is responsible for this device. Add one with a matching pattern.'
       );
-    const { minEveryMs, maxForS, maxOfUser, maxOfDevice } = responsible.way.limits;
-    if (everyMs < minEveryMs)
-      throw new Refusal(400, `everyMs must be at least ${minEveryMs}, the limit of the node.`);
-    if (forS > maxForS) throw new Refusal(400, `forS must be at most ${maxForS}, the limit of the node.`);
     const known = this.#devices.get(device);
-    if (!known?.questions.has(by)) {
-      if ((this.#ofUsers.get(by) ?? 0) >= maxOfUser)
-        throw new Refusal(429, `${by} asks about ${maxOfUser} devices already. End one of these questions.`);
-      if ((known?.questions.size ?? 0) >= maxOfDevice)
-        throw new Refusal(
-          429,
-          `${maxOfDevice} askers ask about this device already. Ask again when one has ended.`
-        );
-      if (this.#questions >= MAX_QUESTIONS)
-        throw new Refusal(
-          429,
-          `There are ${MAX_QUESTIONS} questions already. Ask again when some have ended.`
-        );
-    }
-    if (!known && this.#devices.size >= MAX_DEVICES)
-      throw new Refusal(
-        429,
-        `${MAX_DEVICES} devices have questions or wait for their normal rate. Ask again later.`
-      );
+    checkLimits(question, responsible.way.limits, {
+      isRenewal: Boolean(known?.questions.has(by)),
+      ofUser: this.#ofUsers.get(by) ?? 0,
+      ofDevice: known?.questions.size ?? 0,
+      questions: this.#questions,
+      devices: known ? 0 : this.#devices.size
+    });
     if (this.#parts.store.isFull) throw new Refusal(503, 'Too many questions wait for the disk. Ask again.');
     const record = known ?? this.#make(device);
     if (record.questions.size === 0) record.by = this.#byOf(device);
@@ -261,7 +242,7 @@ class Demand {
     this.#parts.readers.onChange = () => {};
     for (const record of this.#devices.values()) {
       this.#read(record, 0);
-      this.#answer(record);
+      answer(record);
     }
     this.#parts.store.close();
   }
@@ -505,34 +486,12 @@ class Demand {
     if (next < Infinity) this.#wakeAt(next);
   }
 
-  /**
-   * Resolves when the device has answered, or after PATIENCE_MS.
-   * @param {Device} record
-   * @returns {Promise<string>} why the device refused the rate, '' = it did not
-   */
-  #settled(record) {
-    return new Promise((resolve) => {
-      const over = (/** @type {string} */ refusal) => {
-        clearTimeout(timer);
-        record.waiters.delete(over);
-        resolve(refusal);
-      };
-      const timer = setTimeout(over, PATIENCE_MS, '');
-      record.waiters.add(over);
-    });
-  }
-
-  /** Ends the waiting of ask(). @param {Device} record @param {string} [refusal] */
-  #answer(record, refusal = '') {
-    for (const over of [...record.waiters]) over(refusal);
-  }
-
   /** @param {Device} record @param {State} state @param {string} [reason] */
   #change(record, state, reason = '') {
     const isSame = record.state === state && record.reason === reason;
     record.state = state;
     record.reason = reason;
-    if (state !== 'waiting') this.#answer(record, state === 'refused' ? reason : '');
+    if (state !== 'waiting') answer(record, state === 'refused' ? reason : '');
     if (!isSame || state === 'waiting' || state === 'on') record.responsible?.changed(this.#view(record));
   }
 

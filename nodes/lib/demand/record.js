@@ -1,6 +1,9 @@
 'use strict';
 // What is known of a device that somebody asks about, or whose normal rate is not restored yet.
 
+/** How long an asker waits for the device. */
+const PATIENCE_MS = 1000;
+
 /**
  * waiting: the device is away, or has not answered yet. on: it has the rate. silent: it did not acknowledge three
  * times. refused: it refused. restoring: no question is left, and its normal rate waits for it. normal: it has that.
@@ -86,4 +89,26 @@ function viewOf(record, aheadMs) {
   };
 }
 
-module.exports = { makeRecord, viewOf, wantedOf };
+/**
+ * Resolves when the device has answered, or after PATIENCE_MS.
+ * @param {Record} record
+ * @returns {Promise<string>} why the device refused the rate, '' = it did not
+ */
+function settledOf({ waiters }) {
+  return new Promise((resolve) => {
+    const over = (/** @type {string} */ refusal) => {
+      clearTimeout(timer);
+      waiters.delete(over);
+      resolve(refusal);
+    };
+    const timer = setTimeout(over, PATIENCE_MS, '');
+    waiters.add(over);
+  });
+}
+
+/** Ends the waiting of those who ask. @param {Record} record @param {string} [refusal] */
+function answer({ waiters }, refusal = '') {
+  for (const over of [...waiters]) over(refusal);
+}
+
+module.exports = { answer, makeRecord, settledOf, viewOf, wantedOf };
