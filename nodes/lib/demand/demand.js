@@ -186,10 +186,7 @@ class Demand {
     if (this.#isClosed || !this.#hasBegun) throw new Refusal(503, 'The flows are starting. Ask again.');
     const responsible = this.#responsibleFor(device);
     if (!responsible)
-      throw new Refusal(
-        404,
-        'No demand node is responsible for this device. Add one with a matching pattern.'
-      );
+      throw new Refusal(404, 'No demand node is responsible for this device. Add one that matches it.');
     const known = this.#devices.get(device);
     checkLimits(question, responsible.way.limits, {
       isRenewal: Boolean(known?.questions.has(by)),
@@ -336,9 +333,8 @@ class Demand {
     if (this.#isClosed) return;
     const wanted = wantedOf(record);
     if (wanted && !this.#hasBegun) return;
-    const isRead = record.by === 'reading';
-    this.#read(record, isRead && wanted ? wanted.everyMs : 0);
-    if (wanted && !isRead) return this.#command(record, wanted);
+    this.#read(record, record.by === 'reading' ? (wanted?.everyMs ?? 0) : 0);
+    if (wanted && record.by === 'command') return this.#command(record, wanted);
     if (wanted) this.#change(record, record.reading ? 'on' : 'waiting');
     this.#restore(record, wanted !== null);
   }
