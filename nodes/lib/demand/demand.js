@@ -177,7 +177,7 @@ class Demand {
   }
 
   /**
-   * @param {Request} request
+   * @param {Request} question
    * @returns {Device}
    * @throws {Refusal}
    */
