@@ -3,6 +3,7 @@
 // The metrics as a scraper reads them.
 
 const { COUNTERS } = require('../../../nodes/lib/metrics/counters');
+const { addDemand } = require('../../../nodes/lib/demand/metrics');
 const { addDirectory } = require('../../../nodes/lib/directory/metrics');
 const kafka = require('../../../nodes/lib/kafka/capability');
 const { Gateways } = require('../../../nodes/lib/kafka/gateways/gateways');
@@ -246,6 +247,8 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
   });
   const tenants = { counts: { asleep: 2 }, keeperProblem: '', totals: {}, tenants: rows };
   const replicas = { state: 'waiting', reason: 'b is disconnected' };
+  const asked = { asked: 3, refused: 1, ended: 2, restored: 1, givenUp: 0 };
+  const demand = { questions: 1, devices: { on: 1 }, counters: asked };
   const pair = { role: 'active', owner: 'a', epoch: 2, isReplicated: true, reason: '' };
   const log = { ...stats().log, pair };
   const figures = stats({ filters, batches, uplinks, sources, desk, tenants, replicas, log });
@@ -254,6 +257,7 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
     {
       process: (out) => void [addSeries(out, series), addDirectory(out, directory), addOverlay(out, overlay)]
     },
+    { process: (out) => void addDemand(out, 'e1', demand) },
     ...[kafka.metrics, ocf.metrics, withTenants.metrics]
   ];
   const families = parseMetrics(metricsText(engines, undefined, additions));
