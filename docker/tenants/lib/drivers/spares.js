@@ -44,6 +44,7 @@ const LIMIT_MS = 5000;
  * @property {() => number} [available] bytes of memory
  * @property {() => string} [version] changes when other packages are installed: a spare has loaded the former ones
  * @property {string} [program] what a spare runs
+ * @property {number} [lookMs] time between two looks, default LOOK_MS
  */
 
 /** @returns {string} when this package and those beside it were installed */
@@ -71,6 +72,7 @@ class Spares {
       available: () => process.availableMemory(),
       version: installed,
       program: SPARE,
+      lookMs: LOOK_MS,
       ...parts
     };
   }
@@ -87,7 +89,7 @@ class Spares {
     this.#reason = '';
     this.#end(most);
     clearInterval(this.#timer);
-    this.#timer = most > 0 ? setInterval(() => this.look(), LOOK_MS).unref() : undefined;
+    this.#timer = most > 0 ? setInterval(() => this.look(), this.#parts.lookMs).unref() : undefined;
   }
 
   /** Ends all of them if memory is short. Else it starts a missing one, unless tenants start. */
