@@ -36,7 +36,7 @@ function watchOf(url, { more = {}, peer = {}, random = () => 0 } = {}) {
   const reasons = [];
   const watch = new Watch({
     mode,
-    intervalS,
+    intervalMs: intervalS * 1000,
     random,
     marginMs: 300,
     open: () => Peer.open(target, { ...options, ...peer }),
