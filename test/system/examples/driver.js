@@ -17,6 +17,7 @@ const { Authority } = require('../../fixtures/devices/authority');
 const { asLamp, LIGHT } = require('../../../flows/demo/ocf/lamp');
 const { NodeRed } = require('../../fixtures/gateway/palette');
 const { withoutRoute } = require('./no-route');
+const { runDemand } = require('./demand');
 const { runOverlay } = require('./overlay');
 const { runTenants } = require('./tenants');
 
@@ -378,7 +379,8 @@ const examples = {
         what: `the reason at ${type}`
       });
     }
-  }
+  },
+  31: (context) => runDemand(context, publish)
 };
 
 /** @param {NodeRed} nodeRed @param {string} name @returns {Promise<string>} the error, '' when it ran */
