@@ -19,10 +19,9 @@ namespace {
 
 using test::BatchList;
 using test::kMs;
+using test::kSecond;
 using test::MakeRecord;
 using test::Random;
-
-constexpr int64_t kSecond = 1'000'000;
 
 LinkCost FreeLink(int64_t reserve_us = 0) { return {false, 200, 40, reserve_us}; }
 LinkCost MeteredLink(int64_t reserve_us = 0) { return {true, 200, 40, reserve_us}; }
