@@ -1,6 +1,6 @@
 'use strict';
-// Questions about real MQTT devices that leave and return, and a gateway that is killed: each device has its normal
-// rate in the end.
+// Asks about real MQTT devices, which disconnect and return, while the gateway is killed once. At the end each device
+// must have its normal rate.
 
 const fs = require('node:fs');
 const mqtt = require('mqtt');

@@ -9,7 +9,7 @@ const { eventually } = require('../../../bench/harness/net');
 const { identityOf, livingStat } = require('../../../docker/tenants/lib/base/processes');
 const { Spares } = require('../../../docker/tenants/lib/drivers/spares');
 
-/** Writes what it is given to the file that it is told. */
+/** Writes its standard input to the file that the input names. */
 const ECHO = `const fs = require('fs');
 const text = fs.readFileSync(0, 'utf8');
 if (text) fs.writeFileSync(JSON.parse(text).output, text);`;
