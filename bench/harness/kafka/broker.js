@@ -12,9 +12,8 @@ const { orphansEnd } = require('../child');
 const { waitForPort } = require('../net');
 
 const run = promisify(execFile);
-/** A commit, as DumpLogSegments prints it. */
-const COMMIT =
-  /key: \{"type":"\d+","data":(\{"group":[^}]*"partition":\d+\})\} payload: \{"version":"\d+","data":\{"offset":(\d+)/g;
+/** A record of a consumer group, as DumpLogSegments prints it; not its deletion. */
+const RECORD = /^\| .* key: (\{.*\}) payload: (\{.*\})$/gm;
 const START_MS = 120000;
 /** A cluster id is 16 bytes in base64url. */
 const CLUSTER = 'c2VnYW5ldC1rYWZrYS10ZQ';
@@ -145,16 +144,22 @@ class KafkaBroker {
 
   /**
    * Reads all commits of consumer groups in their order from the log of the broker.
-   * @returns {Promise<{ group: string, topic: string, partition: number, offset: number }[]>}
+   * @returns {Promise<{ group: string, topic: string, partition: number, offset: number, generation: number }[]>}
+   *   generation: of the group when the broker took the commit
    */
   async commits() {
     const file = path.join(this.folder, 'data/__consumer_offsets-0/00000000000000000000.log');
     const dump = ['kafka.tools.DumpLogSegments', '--offsets-decoder', '--files', file];
     const { stdout } = await run('java', [...this.#java('256m'), ...dump], { maxBuffer: 1 << 30 });
-    return [...stdout.matchAll(COMMIT)].map(([, key, offset]) => ({
-      ...JSON.parse(key),
-      offset: Number(offset)
-    }));
+    /** @type {Map<string, number>} */
+    const generations = new Map();
+    return [...stdout.matchAll(RECORD)].flatMap(([, key, payload]) => {
+      const [about, { data }] = [JSON.parse(key).data, JSON.parse(payload)];
+      if (data.offset !== undefined)
+        return [{ ...about, offset: data.offset, generation: generations.get(about.group) ?? 0 }];
+      if (data.generation !== undefined) generations.set(about.group, data.generation);
+      return [];
+    });
   }
 
   /** Kills the process as `kill -9` does. */

@@ -26,7 +26,7 @@ withKafka(
     expect({ seed, lost, backward, unknown, missing, arrivals, stored }).toMatchObject({
       seed,
       lost: [],
-      backward: 0,
+      backward: { late: 0 },
       unknown: 0,
       missing: 0,
       arrivals: { disorder: 0, clashes: 0, wrongClass: 0, foreign: 0 },

@@ -192,18 +192,24 @@ class Machines {
     );
   }
 
-  /** @returns {Promise<number>} commits behind an earlier one: of a gateway that no longer had the partition */
+  /**
+   * Counts commits behind an earlier one. A new owner of a partition may begin behind the last commit of the owner
+   * before: it reads what all replicas have, and the last one may still be on its way to a lost broker. Within a
+   * generation of the group, only a gateway that no longer has the partition commits an earlier offset.
+   * @returns {Promise<{ late: number, resumed: number }>} late: of such a gateway; resumed: of a new owner
+   */
   async backwardCommits() {
-    /** @type {Map<string, number>} */
+    /** @type {Map<string, { offset: number, generation: number }>} */
     const latest = new Map();
-    let backward = 0;
-    for (const { group, topic, partition, offset } of await this.kafka.brokers[0].commits()) {
+    const found = { late: 0, resumed: 0 };
+    for (const { group, topic, partition, offset, generation } of await this.kafka.brokers[0].commits()) {
       const name = `${group} ${topic} ${partition}`;
-      if (offset < (latest.get(name) ?? 0)) backward++;
-      latest.set(name, offset);
+      const last = latest.get(name);
+      if (last && offset < last.offset) found[generation === last.generation ? 'late' : 'resumed']++;
+      latest.set(name, { offset, generation });
     }
     if (latest.size === 0) throw new Error('There is no commit in the log of the broker.');
-    return backward;
+    return found;
   }
 
   async stop() {

@@ -77,7 +77,8 @@ async function main() {
     notDelivered: absent,
     clashes: arrivals.clashes + stored.clashes,
     wrongClass: arrivals.wrongClass + stored.wrongTopic + arrivals.foreign,
-    backwardCommits: backward,
+    lateCommits: backward.late,
+    resumedBehind: backward.resumed,
     devicesBackMs: { p50: quantile(gaps, 0.5), p99: quantile(gaps, 0.99), max: quantile(gaps, 1) },
     takenOverMs: waits('beganMs'),
     drainedMs: waits('drainedMs')
@@ -90,7 +91,8 @@ async function main() {
         .slice(0, 5)
         .join(', ')}`
     );
-  const bad = lost + report.outOfOrder + unknown + absent + report.clashes + report.wrongClass + backward;
+  const bad =
+    lost + report.outOfOrder + unknown + absent + report.clashes + report.wrongClass + backward.late;
   process.exitCode = bad > 0 || report.acked === 0 ? 1 : 0;
 }
 
