@@ -65,6 +65,11 @@ module.exports = [
     rules: { ...rules, strict: 'off' }
   },
   {
+    files: ['flows/**/*.mjs'],
+    languageOptions: { ecmaVersion: 2024, sourceType: 'module', globals: globals.node },
+    rules: { ...rules, strict: 'off' }
+  },
+  {
     files: ['nodes/**/*.html'],
     plugins: { html },
     languageOptions: {

@@ -1,9 +1,11 @@
 'use strict';
 
-// Node-RED loads modules at its start that a gateway without an editor seldom needs. Each is replaced by a stand-in
-// that loads it on first use, through the cache of modules (https://nodejs.org/api/modules.html#requirecache).
+// Node-RED loads modules at its start that a gateway seldom needs. Each is replaced by a stand-in that loads it on
+// first use, through the cache of modules (https://nodejs.org/api/modules.html#requirecache).
 
-const { createRequire } = require('module');
+const { createRequire, registerHooks } = require('module');
+const path = require('path');
+const { pathToFileURL } = require('url');
 
 /**
  * @typedef {object} Late
@@ -12,8 +14,8 @@ const { createRequire } = require('module');
  * @property {string[]} [members] objects in it that are read when it is required, and used later
  */
 
-/** @type {Late[]} */
-const LATE = [
+/** Without an editor. @type {Late[]} */
+const OF_EDITOR = [
   { module: '@node-red/editor-api', of: 'node-red', members: ['auth'] },
   { module: 'tar', of: '@node-red/registry' },
   { module: 'moment-timezone', of: '@node-red/util' },
@@ -21,6 +23,11 @@ const LATE = [
   // of Node-RED 5
   { module: './lib/jsonata', of: '@node-red/util' }
 ];
+/** Of the node html. @type {Late[]} */
+const OF_NODES = [{ module: 'cheerio', of: '@node-red/nodes' }];
+/** The module of the node http request. It is an ES module, which has no cache to put a stand-in into. */
+const GOT = 'got';
+const LATE_GOT = pathToFileURL(path.join(__dirname, 'late-got.mjs')).href;
 
 /**
  * Returns an object that behaves as the one that `load` returns, which it calls on first use.
@@ -75,18 +82,32 @@ function replace({ module, of, members }, base) {
   owner.cache[file] = /** @type {any} */ ({ ...entry, exports: standIn(load, members) });
 }
 
+/** Replaces got until one module has imported it, at the start of Node-RED. */
+function replaceGot() {
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      const found = next(specifier, context);
+      if (specifier !== GOT || !context.parentURL?.includes('/@node-red/nodes/')) return found;
+      setImmediate(() => hooks.deregister());
+      return { ...found, url: `${LATE_GOT}?${new URLSearchParams({ of: found.url })}`, format: 'module' };
+    }
+  });
+}
+
 /**
- * Call it before Node-RED is loaded, and only without an editor.
- * @param {NodeJS.Require} [base] resolves node-red
+ * Call it before Node-RED is loaded.
+ * @param {{ hasEditor: boolean, base?: NodeJS.Require }} options base: resolves node-red
  */
-function loadLate(base = require) {
-  for (const late of LATE) {
+function loadLate({ hasEditor, base = require }) {
+  for (const late of [...OF_NODES, ...(hasEditor ? [] : OF_EDITOR)]) {
     try {
       replace(late, base);
     } catch {
       // Another layout of Node-RED: it loads the module at its start.
     }
   }
+  // Without an editor, nodes that the flow does not use are not loaded at all.
+  if (hasEditor) replaceGot();
 }
 
 module.exports = { loadLate, standIn };

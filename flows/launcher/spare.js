@@ -33,7 +33,7 @@ const OF_NODE_RED = [
 
 /** Loads what a gateway with the flow of a tenant needs. Node-RED's main program is run, not loaded. */
 function preload() {
-  loadLate();
+  loadLate({ hasEditor: false });
   const program = require.resolve('node-red/red.js');
   const nodeRed = createRequire(program);
   for (const name of OF_NODE_RED) {

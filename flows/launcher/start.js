@@ -78,7 +78,7 @@ async function runNodeRed(env, settings, isDemo, service) {
   if (problem) warn(problem);
   const hasEditor = settings.httpAdminRoot !== false;
   checkFlow(settings.flowFile, hasEditor);
-  if (!hasEditor) loadLate();
+  loadLate({ hasEditor });
   const RED = require('node-red');
   await service.follow(RED);
   onRuntimeEvent(RED.events, 'flows:starting', forgetRepeated, warn);

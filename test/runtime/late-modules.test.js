@@ -1,9 +1,16 @@
 'use strict';
 
 const { spawnSync } = require('child_process');
+const fs = require('fs');
+const http = require('http');
 const path = require('path');
 const { standIn } = require('../../flows/launcher/late-modules');
-const { ROOT } = require('./process');
+const { startGateway } = require('./gateway');
+const { ROOT, cleanUp, temporaryFolder, until } = require('./process');
+
+jest.setTimeout(90000);
+
+afterEach(cleanUp);
 
 describe('a stand-in', () => {
   test('loads on first use, and then behaves as the module', () => {
@@ -59,7 +66,7 @@ function inProcess(script) {
 
 test('Node-RED loads without the modules, and gets them when it uses them', () => {
   const shown = inProcess(`
-    late.loadLate();
+    late.loadLate({ hasEditor: false });
     const RED = require('node-red');
     const names = ['passport', 'oauth2orize', 'moment', 'minipass'];
     const before = names.map(isLoaded);
@@ -83,7 +90,62 @@ test('Node-RED loads without the modules, and gets them when it uses them', () =
 test('leaves a module that is loaded already', () => {
   const shown = inProcess(`
     const moment = require('moment-timezone');
-    late.loadLate();
+    late.loadLate({ hasEditor: false });
     console.log(JSON.stringify(require('moment-timezone') === moment));`);
   expect(shown).toBe(true);
+});
+
+test('the nodes http request and html of a gateway with an editor work', async () => {
+  /** @type {string[]} */
+  const posted = [];
+  const server = http.createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => (body += chunk));
+    request.on('end', () => {
+      if (request.method === 'POST') posted.push(body);
+      response.end('<p>no</p><h1>a title</h1>');
+    });
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
+  const { port } = /** @type {import('net').AddressInfo} */ (server.address());
+  const url = `http://127.0.0.1:${port}/`;
+  const common = { z: 'tab', persist: false, senderr: false };
+  const flow = [
+    { id: 'tab', type: 'tab', label: '' },
+    { id: 'a', type: 'inject', z: 'tab', props: [], once: true, onceDelay: 0.1, wires: [['b']] },
+    { id: 'b', type: 'http request', ...common, method: 'GET', ret: 'txt', url, wires: [['c']] },
+    {
+      id: 'c',
+      type: 'html',
+      z: 'tab',
+      property: 'payload',
+      tag: 'h1',
+      ret: 'text',
+      as: 'multi',
+      wires: [['d']]
+    },
+    { id: 'd', type: 'http request', ...common, method: 'POST', ret: 'txt', url, wires: [[]] }
+  ];
+  const home = temporaryFolder();
+  fs.writeFileSync(path.join(home, 'gateway.json'), JSON.stringify(flow));
+  try {
+    const { gateway } = await startGateway({ SEGANET_HOME: home, SEGANET_UPLINK_URL: 'mqtt://127.0.0.1:1' });
+    await until(() => posted.length > 0, { within: 20000, what: () => gateway.output });
+    expect(posted).toEqual(['a title']);
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+test('the module of the node html is loaded on first use, with and without an editor', () => {
+  const shown = inProcess(`
+    for (const hasEditor of [true, false]) late.loadLate({ hasEditor });
+    const { createRequire } = require('module');
+    const nodes = createRequire(require.resolve('@node-red/nodes/package.json'));
+    const cheerio = nodes('cheerio');
+    const before = isLoaded('cheerio-select');
+    const text = cheerio.load('<b>x</b>')('b').text();
+    console.log(JSON.stringify({ before, text, after: isLoaded('cheerio-select') }));`);
+  expect(shown).toEqual({ before: false, text: 'x', after: true });
 });
