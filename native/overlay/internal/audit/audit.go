@@ -1,6 +1,6 @@
 // Package audit records what happens to the nodes of a network, in two files of JSON lines in the state folder:
 //
-//	audit.jsonl     invited, withdrawn, joined, renewed, revoked, policy, rotated
+//	audit.jsonl     invited, withdrawn, joined, renewed, revoked, suspended, resumed, policy, rotated
 //	sessions.jsonl  connected, disconnected, twice (two programs use one identity), refused (a join or renewal)
 //
 // Each file has at most MaxBytes. A full one becomes FILE.1, in place of the previous FILE.1. Connections and refusals have a file
@@ -39,6 +39,8 @@ const (
 	Joined       = "joined"
 	Renewed      = "renewed"
 	Revoked      = "revoked"
+	Suspended    = "suspended"
+	Resumed      = "resumed"
 	Policy       = "policy"
 	Rotated      = "rotated"
 	Connected    = "connected"

@@ -25,7 +25,7 @@ const (
 	maxSocketPath = 107
 )
 
-// AdminHandler returns the API of the administration: overview, nodes, invitations, revocation, policy, its check and
+// AdminHandler returns the API of the administration: overview, nodes, invitations, revocation, the end of a suspension, policy, its check and
 // review, the audit log, rotation. It does not check permissions: the mode of the socket restricts access.
 func (s *Service) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
@@ -64,6 +64,7 @@ func (s *Service) AdminHandler() http.Handler {
 	post(handle, "POST /v1/invite", func(q wire.InviteRequest) (any, error) { return s.Invite(q) })
 	post(handle, "POST /v1/withdraw", func(q wire.WithdrawRequest) (any, error) { return struct{}{}, s.Withdraw(q) })
 	post(handle, "POST /v1/revoke", func(q wire.RevokeRequest) (any, error) { return struct{}{}, s.Revoke(q) })
+	post(handle, "POST /v1/resume", func(q wire.ResumeRequest) (any, error) { return struct{}{}, s.Resume(q) })
 	post(handle, "POST /v1/rotate", func(q wire.RotateRequest) (any, error) { return struct{}{}, s.Rotate(q.Now, q.By) })
 	post(handle, "POST /v1/policy/check", func(q wire.PolicyQuestion) (any, error) { return s.Check(q) })
 	post(handle, "POST /v1/policy/review", func(q wire.PolicyText) (any, error) { return s.Review(q.Text) })

@@ -57,7 +57,7 @@ func TestTheRevocationListIsBounded(t *testing.T) {
 	s, c := open(t, nil)
 	_ = s.db.Update(func(tx *bbolt.Tx) error {
 		for n := range wire.MaxRevocations - 1 {
-			if err := putJSON(tx.Bucket(bucketRevoked), []byte(fmt.Sprintf("%020x", n)), revokedRecord{"x", c.now().Add(time.Hour)}); err != nil {
+			if err := putJSON(tx.Bucket(bucketRevoked), []byte(fmt.Sprintf("%020x", n)), revokedRecord{Node: "x", NotAfter: c.now().Add(time.Hour)}); err != nil {
 				return err
 			}
 		}

@@ -49,7 +49,7 @@ func (s *Service) Handler() http.Handler {
 	}))
 	verify := func(r *http.Request) (identity.Peer, error) {
 		roots, _ := s.Roots()
-		return identity.VerifyForRenewal(rawChain(r), roots, s.Revoked, s.now(), renewGrace)
+		return identity.VerifyForRenewal(rawChain(r), roots, s.banned, s.now(), renewGrace)
 	}
 	// A node's failures are counted separately from those of its address: strangers behind the same NAT must not keep
 	// it from renewing.
@@ -163,6 +163,9 @@ func (s *Service) ServicesHandler(secret string) http.Handler {
 			case <-ctx.Done():
 			}
 			docs, changed = s.Documents()
+		}
+		if r.URL.Query().Get("suspended") == "" { // a node service of an earlier version
+			docs.Suspended = nil
 		}
 		answer(w, &docs)
 	})

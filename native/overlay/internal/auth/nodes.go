@@ -34,6 +34,8 @@ type nodeRecord struct {
 	By           string         `json:"by"`
 	Revoked      time.Time      `json:"revoked,omitzero"`
 	Reason       string         `json:"reason,omitempty"`
+	Suspended    time.Time      `json:"suspended,omitzero"` // zero: it is not
+	Resumed      time.Time      `json:"resumed,omitzero"`   // end of the last suspension
 }
 
 type deviceRecord struct {
@@ -47,8 +49,9 @@ type issuedRecord struct {
 }
 
 type revokedRecord struct {
-	Node     string    `json:"node"`
-	NotAfter time.Time `json:"notAfter"`
+	Node      string    `json:"node"`
+	NotAfter  time.Time `json:"notAfter"`
+	Suspended bool      `json:"suspended,omitempty"` // leaves the list when the node is resumed
 }
 
 func readNode(tx *bbolt.Tx, name string) (*nodeRecord, error) {
@@ -143,6 +146,9 @@ func (s *Service) Renew(r wire.RenewRequest, peer identity.Peer) (wire.Membershi
 		if n == nil || !n.Revoked.IsZero() || !slices.ContainsFunc(n.Certificates, func(c issuedRecord) bool { return c.Serial == peer.Serial }) {
 			return &wire.Error{Code: wire.CodeDenied, Text: "This certificate is not one of a current node's. Join again with a new invitation."}
 		}
+		if !n.Suspended.IsZero() {
+			return &wire.Error{Code: wire.CodeDenied, Text: wire.SuspendedText}
+		}
 		if err := s.issue(tx, n, key, wg, r.Devices, now, peer.Serial); err != nil {
 			return err
 		}
@@ -211,7 +217,7 @@ func retireOldest(tx *bbolt.Tx, n *nodeRecord, now time.Time, used string) error
 	at := slices.IndexFunc(n.Certificates, func(c issuedRecord) bool { return c.Serial != used })
 	oldest := n.Certificates[at] // there are more than one
 	n.Certificates = slices.Delete(n.Certificates, at, at+1)
-	return errors.Join(putJSON(b, []byte(oldest.Serial), revokedRecord{n.Name, oldest.NotAfter}), advance(tx, now, metaRevNo, metaVersion))
+	return errors.Join(putJSON(b, []byte(oldest.Serial), revokedRecord{Node: n.Name, NotAfter: oldest.NotAfter}), advance(tx, now, metaRevNo, metaVersion))
 }
 
 // bindKeys assigns both keys to the node. It rejects a key of another node: peers find a node by its WireGuard key, so
@@ -331,14 +337,17 @@ func (s *Service) Revoke(r wire.RevokeRequest) error {
 			if now.After(c.NotAfter) {
 				continue
 			}
+			if b.Get([]byte(c.Serial)) != nil {
+				count-- // of a suspension
+			}
 			if count++; count > wire.MaxRevocations {
 				return &wire.Error{Code: wire.CodeFull, Text: fmt.Sprintf("The revocation list has %d certificates, which is the limit. An entry leaves when its certificate expires, within 7 days; if that is too late, make a new network.", wire.MaxRevocations)}
 			}
-			if err := putJSON(b, []byte(c.Serial), revokedRecord{n.Name, c.NotAfter}); err != nil {
+			if err := putJSON(b, []byte(c.Serial), revokedRecord{Node: n.Name, NotAfter: c.NotAfter}); err != nil {
 				return err
 			}
 		}
-		n.Revoked, n.Reason, isNew = now, r.Reason, true
+		n.Revoked, n.Reason, n.Suspended, isNew = now, r.Reason, time.Time{}, true
 		if err := errors.Join(burnKeys(tx, n.Name), setCounter(tx, metaLive, counter(tx, metaLive)-1)); err != nil {
 			return err
 		}
@@ -370,11 +379,11 @@ func (s *Service) Nodes() ([]wire.NodeInfo, error) {
 			}
 			six, four := addresses(prefix, n.Number)
 			info := wire.NodeInfo{Name: n.Name, FQDN: wire.NodeFQDN(n.Name, s.network), Groups: n.Groups, Addresses: []netip.Addr{six, four},
-				Devices: wireDevices(prefix, n.Devices), Joined: n.Joined, By: n.By, Revoked: n.Revoked, Reason: n.Reason}
+				Devices: wireDevices(prefix, n.Devices), Joined: n.Joined, By: n.By, Revoked: n.Revoked, Reason: n.Reason, Suspended: n.Suspended}
 			if len(n.Certificates) > 0 {
 				info.Expires = n.Certificates[len(n.Certificates)-1].NotAfter
 			}
-			s.addSeen(&info)
+			s.addSeen(&info, n.Resumed)
 			list = append(list, info)
 			return nil
 		})

@@ -31,6 +31,8 @@ func (s *Service) Overview(match string, page, size int) (o wire.Overview, err e
 		switch {
 		case !n.Revoked.IsZero():
 			o.Revoked++
+		case !n.Suspended.IsZero():
+			o.Suspended++
 		case n.Online:
 			o.Online++
 		default:

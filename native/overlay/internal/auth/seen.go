@@ -22,6 +22,7 @@ type seenRecord struct {
 	wire.Seen
 	Service string    `json:"service"` // that sent the report
 	told    time.Time // when the report arrived; zero: before this start
+	series  overlaps
 }
 
 // seen keeps which nodes are connected. The database keeps it across a restart; a crash loses at most a minute of it.
@@ -56,18 +57,36 @@ func (s *Service) Seen(r wire.SeenReport) error {
 	}
 	now := s.now()
 	var events []audit.Entry
+	var last []string // nodes whose identity two programs go on using
 	s.seen.mu.Lock()
 	for _, n := range r.Nodes {
 		old := s.seen.nodes[n.Name]
-		if old == nil && len(s.seen.nodes) >= 2*maxNodes || old != nil && !n.Online && old.Service != r.Service {
-			continue
-		}
-		if old != nil && n.Twice.Before(old.Twice) { // another service has seen it
-			n.Twice, n.TwiceFrom = old.Twice, old.TwiceFrom
-		}
 		next := &seenRecord{Seen: n, Service: r.Service, told: now}
-		events = append(events, sessionEvents(old, n)...)
-		if old == nil || old.Online != n.Online || !old.At.Equal(n.At) || !old.Twice.Equal(n.Twice) {
+		switch {
+		case old == nil && len(s.seen.nodes) >= 2*maxNodes:
+			continue
+		case old == nil:
+			old = &seenRecord{}
+		case !n.Online && old.Service != r.Service:
+			if !n.Twice.After(old.Twice) {
+				continue
+			}
+			next = &seenRecord{Seen: old.Seen, Service: old.Service, told: old.told} // the node has moved from this service
+			next.Twice, next.TwiceFrom = n.Twice, n.TwiceFrom
+		case n.Twice.Before(old.Twice): // another service has seen it
+			next.Twice, next.TwiceFrom = old.Twice, old.TwiceFrom
+		}
+		events = append(events, sessionEvents(old, next.Seen)...)
+		if next.series = old.series; next.Twice.After(old.Twice) {
+			begins, lasts := next.series.add(next.Twice, now)
+			if begins {
+				events = append(events, twiceEvent(next.Seen))
+			}
+			if lasts {
+				last = append(last, n.Name)
+			}
+		}
+		if old.Online != next.Online || !old.At.Equal(next.At) || !old.Twice.Equal(next.Twice) {
 			s.seen.unsaved[n.Name] = struct{}{}
 		}
 		s.seen.nodes[n.Name] = next
@@ -77,27 +96,25 @@ func (s *Service) Seen(r wire.SeenReport) error {
 	for _, e := range events {
 		s.audit.Add(e)
 	}
+	for _, name := range last {
+		s.usedTwice(name)
+	}
 	if late {
 		return s.writeSeen()
 	}
 	return nil
 }
 
-// sessionEvents returns what a report adds to the previous one about the node, which may be nil.
+// sessionEvents returns what a report about a node's connection adds to the previous one.
 func sessionEvents(old *seenRecord, n wire.Seen) (list []audit.Entry) {
 	name, _, _ := strings.Cut(n.Name, ".")
 	e := audit.Entry{Node: name, From: n.From, Version: n.Version}
-	was := old != nil && old.Online
 	switch {
-	case n.Online && (!was || !old.At.Equal(n.At)):
+	case n.Online && (!old.Online || !old.At.Equal(n.At)):
 		e.Event = audit.Connected
 		list = append(list, e)
-	case !n.Online && was:
+	case !n.Online && old.Online:
 		e.Event = audit.Disconnected
-		list = append(list, e)
-	}
-	if !n.Twice.IsZero() && (old == nil || n.Twice.After(old.Twice)) {
-		e.Event, e.From, e.Text = audit.Twice, strings.Join(n.TwiceFrom, " "), "two programs use the identity of this node"
 		list = append(list, e)
 	}
 	return list
@@ -125,8 +142,8 @@ func (s *Service) writeSeen() error {
 	})
 }
 
-// addSeen completes a row of the list of nodes.
-func (s *Service) addSeen(info *wire.NodeInfo) {
+// addSeen completes a row of the list of nodes. resumed is the end of its last suspension.
+func (s *Service) addSeen(info *wire.NodeInfo, resumed time.Time) {
 	s.seen.mu.Lock()
 	defer s.seen.mu.Unlock()
 	r := s.seen.nodes[info.FQDN]
@@ -141,10 +158,14 @@ func (s *Service) addSeen(info *wire.NodeInfo) {
 			info.Seen = r.told
 		}
 	}
-	if !info.Revoked.IsZero() {
+	if !info.Revoked.IsZero() || !info.Suspended.IsZero() {
 		info.Online = false
 	}
-	if info.Joined.Truncate(time.Second).After(info.Twice) { // the node has joined again with new keys
+	settled := info.Joined // with new keys
+	if resumed.After(settled) {
+		settled = resumed
+	}
+	if settled.Truncate(time.Second).After(info.Twice) {
 		info.Twice, info.TwiceFrom = time.Time{}, nil
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,8 @@ type Options struct {
 	CAGroups  []string            // groups of the nodes that join by such a certificate
 	Now       func() time.Time    // nil: time.Now
 	Client    *http.Client        // for the identity provider; nil: a client with a timeout
+	// ReportTwice only reports identities that two programs use. Otherwise the service suspends the node.
+	ReportTwice bool
 }
 
 // Service is an open authentication service.
@@ -43,14 +46,15 @@ type Service struct {
 	seen    seen
 	audit   *audit.Log
 	counts  counts
+	recent  suspensions
 }
 
 // published is the state that readers use without access to the database.
 type published struct {
 	ring    *keyring
 	docs    wire.Documents
-	revoked map[string]struct{}
-	changed chan struct{} // closed when a newer one is published
+	revoked map[string]struct{} // serial numbers, suspended ones included
+	changed chan struct{}       // closed when a newer one is published
 }
 
 // Open opens or creates the service's database.
@@ -138,6 +142,13 @@ func (s *Service) Revoked(serial string) bool {
 	return yes
 }
 
+// banned is true for a revoked certificate whose node is not merely suspended.
+func (s *Service) banned(serial string) bool {
+	p := s.current()
+	_, yes := p.revoked[serial]
+	return yes && !slices.Contains(p.docs.Suspended, serial)
+}
+
 // update runs a transaction and publishes the documents if the transaction changed their version.
 func (s *Service) update(f func(tx *bbolt.Tx) error) error {
 	if err := s.db.Update(f); err != nil {
@@ -183,6 +194,13 @@ func (s *Service) sign(tx *bbolt.Tx, next *published, now time.Time) error {
 	}
 	list := &wire.Revocations{Network: s.network, Number: counter(tx, metaRevNo), Issued: now, Serials: []string{}}
 	err := tx.Bucket(bucketRevoked).ForEach(func(k, _ []byte) error {
+		var r revokedRecord
+		if _, err := getJSON(tx.Bucket(bucketRevoked), k, &r); err != nil {
+			return err
+		}
+		if r.Suspended {
+			next.docs.Suspended = append(next.docs.Suspended, string(k))
+		}
 		list.Serials = append(list.Serials, string(k))
 		next.revoked[string(k)] = struct{}{}
 		return nil

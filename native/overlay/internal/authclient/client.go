@@ -122,7 +122,7 @@ func (c *Client) Revocations(ctx context.Context) (s wire.Signed, err error) {
 
 // Feed returns the documents as soon as their version is not after, or the same ones after some time.
 func (c *Client) Feed(ctx context.Context, after int64) (d wire.Documents, err error) {
-	return d, c.do(ctx, http.MethodGet, fmt.Sprintf("/v1/services/feed?after=%d", after), nil, &d)
+	return d, c.do(ctx, http.MethodGet, fmt.Sprintf("/v1/services/feed?suspended=1&after=%d", after), nil, &d)
 }
 
 // ServerCertificate asks for a certificate for a service.
@@ -150,6 +150,11 @@ func (c *Client) Invite(ctx context.Context, r wire.InviteRequest) (i wire.Invit
 // Revoke ends a node.
 func (c *Client) Revoke(ctx context.Context, r wire.RevokeRequest) error {
 	return c.do(ctx, http.MethodPost, "/v1/revoke", &r, nil)
+}
+
+// Resume ends the suspension of a node.
+func (c *Client) Resume(ctx context.Context, r wire.ResumeRequest) error {
+	return c.do(ctx, http.MethodPost, "/v1/resume", &r, nil)
 }
 
 // Nodes lists the nodes.

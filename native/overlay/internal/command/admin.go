@@ -107,6 +107,23 @@ func runRevoke(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
+func runResume(ctx context.Context, args []string, out io.Writer) error {
+	f := flags("resume", out)
+	a := adminFlags(f)
+	if err := parse(f, args, 1, out); err != nil {
+		return err
+	}
+	r := wire.ResumeRequest{Name: f.Arg(0), By: by()}
+	if err := r.Validate(); err != nil {
+		return usage("%v. Run: seganet-overlay resume --help", err)
+	}
+	if err := a.client().Resume(ctx, r); err != nil {
+		return a.explain(err)
+	}
+	fmt.Fprintf(out, "The node %s is resumed. If two programs still use its identity, it is suspended again.\n", r.Name)
+	return nil
+}
+
 func runNodes(ctx context.Context, args []string, out io.Writer) error {
 	f := flags("nodes", out)
 	a := adminFlags(f)
@@ -132,6 +149,8 @@ func runNodes(ctx context.Context, args []string, out io.Writer) error {
 		switch {
 		case !n.Revoked.IsZero():
 			state = strings.TrimSuffix("revoked "+n.Revoked.Local().Format(time.DateTime)+": "+n.Reason, ": ")
+		case !n.Suspended.IsZero():
+			state = "suspended " + n.Suspended.Local().Format(time.DateTime)
 		case time.Now().After(n.Expires):
 			state = "expired " + n.Expires.Local().Format(time.DateTime)
 		}
@@ -142,9 +161,13 @@ func runNodes(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	for _, n := range list {
-		if !n.Twice.IsZero() && n.Revoked.IsZero() {
-			fmt.Fprintf(out, "\nWARNING: two programs use the identity of %s, from %s (%s). If it was stolen: seganet-overlay revoke --reason stolen %s\n",
-				n.Name, strings.Join(n.TwiceFrom, " and "), n.Twice.Local().Format(time.DateTime), n.Name)
+		if n.Twice.IsZero() || !n.Revoked.IsZero() {
+			continue
+		}
+		fmt.Fprintf(out, "\nWARNING: two programs use the identity of %s, from %s (%s). If it was stolen: seganet-overlay revoke --reason stolen %s\n",
+			n.Name, strings.Join(n.TwiceFrom, " and "), n.Twice.Local().Format(time.DateTime), n.Name)
+		if !n.Suspended.IsZero() {
+			fmt.Fprintf(out, "If it was copied by mistake, delete the copy, then: seganet-overlay resume %s\n", n.Name)
 		}
 	}
 	return nil

@@ -37,6 +37,7 @@ func runServe(ctx context.Context, args []string, out io.Writer) error {
 	f.StringVar(&c.CAKeyFile, "ca-key", "", "PEM `file` of the signer's Ed25519 key")
 	f.StringVar(&c.TrustedCAFile, "trusted-ca", "", "PEM `file` of CAs whose client certificates may join")
 	f.Var(&caGroups, "trusted-group", "`group` of the nodes that join by such a certificate")
+	f.StringVar(&c.UsedTwice, "used-twice", serve.TwiceSuspend, "what happens to a node whose identity two programs use: suspend or report")
 	f.StringVar(&c.OIDC.Issuer, "oidc-issuer", "", "`URL` of an identity provider whose JWTs may join")
 	f.StringVar(&c.OIDC.Audience, "oidc-audience", "", "`audience` that a JWT must have")
 	f.StringVar(&c.OIDC.NameClaim, "oidc-name", "seganet_node", "`claim` with the node's name")

@@ -13,6 +13,8 @@ func serviceCommands() []Command {
 			"seganet-overlay join --url https://overlay.example.com --root sha256:… --token-file token", runJoin},
 		{"revoke", "ends a node, on the machine of the services",
 			"seganet-overlay revoke --reason stolen hall-3", runRevoke},
+		{"resume", "ends the suspension of a node, on the machine of the services",
+			"seganet-overlay resume hall-3", runResume},
 		{"nodes", "lists the nodes, on the machine of the services",
 			"seganet-overlay nodes", runNodes},
 		{"policy check", "tells whether the policy lets one node reach another, and by which rule",

@@ -152,6 +152,6 @@ func (n *Node) cutIfRevoked() {
 		return
 	}
 	connections := n.cut(n.within)
-	n.log.Warn("this node was revoked", "connections", connections)
-	n.send(control.Event{Event: "revoked", Time: time.Now(), Text: "the certificate of this node was revoked"})
+	n.log.Warn("this node was revoked or suspended", "connections", connections)
+	n.send(control.Event{Event: "revoked", Time: time.Now(), Text: "the certificate of this node was revoked, or the node was suspended"})
 }

@@ -8,8 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/coder/websocket"
-
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/wire"
 )
@@ -171,6 +169,7 @@ func (c *cluster) reportAll(to string) {
 		}
 	}
 	docs := c.s.docs
+	docs.Suspended = nil // services of an earlier version accept no such key
 	c.s.mu.Unlock()
 	for _, p := range list {
 		c.publish(to, p)
@@ -198,8 +197,15 @@ func (c *cluster) takeDetail(m *wire.Detail) {
 	c.details[m.Name] = m
 }
 
-// learn applies the details that another service sent about its node. Only the service to which a program connects reports that
-// two programs use one identity, so learn ignores that result. REQUIRES: s.mu.
+// origin returns the address of the node in a presence, or "". REQUIRES: s.mu.
+func (c *cluster) origin(m *wire.Presence) string {
+	if d := c.details[m.Name]; d != nil && d.Since == m.Since && d.Service == m.Service {
+		return d.From
+	}
+	return ""
+}
+
+// learn applies the details that another service sent about its node. REQUIRES: s.mu.
 func (c *cluster) learn(e *entry, m *wire.Presence) {
 	d := c.details[m.Name]
 	delete(c.details, m.Name)
@@ -207,7 +213,7 @@ func (c *cluster) learn(e *entry, m *wire.Presence) {
 		e.about.groups, e.about.anyGroup = nil, len(e.peer.Devices) > 0 // a service of an earlier version, or a loss
 		return
 	}
-	e.started(about{instance: d.Instance, version: d.Version, from: d.From, groups: d.Groups, anyGroup: d.AnyGroup})
+	e.about = about{instance: d.Instance, version: d.Version, from: d.From, groups: d.Groups, anyGroup: d.AnyGroup}
 }
 
 // presence describes a node of this service. REQUIRES: s.mu.
@@ -257,7 +263,7 @@ func (c *cluster) takePresence(m *wire.Presence) {
 	}
 	if old := s.sessions[m.Name]; old != nil {
 		delete(s.sessions, m.Name)
-		old.end(websocket.StatusPolicyViolation, "the node connected to another service")
+		s.replace(old, c.origin(m), "the node connected to another service")
 	}
 	s.makeRoom()
 	e = s.dir.put(peer, m.Certificate, m.Hello)

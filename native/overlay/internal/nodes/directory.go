@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coder/websocket"
-
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/wire"
 )
@@ -22,10 +20,10 @@ type entry struct {
 	since    int64                 // number of its newest connection
 	ended    int64                 // number of the newest connection to another service that has ended
 	about    about
-	former   []string  // instances of the node's program that another one has replaced
-	twice    time.Time // when two programs were last seen to use the identity
-	// twiceFrom is where from.
-	twiceFrom []string
+	// twice is when two programs were last proven to use the identity, and twiceFrom where from. overlapped: not reported yet.
+	twice      time.Time
+	twiceFrom  []string
+	overlapped bool
 }
 
 // directory finds entries by node, device and address. REQUIRES: Server.mu.
@@ -108,8 +106,11 @@ func (s *Server) enter(c *session, h *wire.Hello) (*wire.Welcome, bool) {
 	if s.isRevoked(c.peer.Serial) || c.ctx.Err() != nil {
 		return nil, false
 	}
+	if c.replaced {
+		return nil, true
+	}
 	if old := s.sessions[c.peer.FQDN]; old != nil && old != c {
-		old.end(websocket.StatusPolicyViolation, "the node connected again")
+		s.replace(old, c.about.from, "the node connected again")
 	}
 	again := s.sessions[c.peer.FQDN] == c
 	if e := s.dir.byName[c.peer.FQDN]; again && e != nil && isSame(&e.hello, h) {
@@ -122,7 +123,7 @@ func (s *Server) enter(c *session, h *wire.Hello) (*wire.Welcome, bool) {
 		e.since = max(e.since+1, e.ended+1, time.Now().UnixNano()) // newer than every connection that this service knows of
 	}
 	e.home = ""
-	s.meet(e, c)
+	e.about = c.about
 	if !again {
 		s.forgetUnseen(c)
 		s.changed(e)
@@ -154,18 +155,6 @@ func (s *Server) leave(c *session) {
 			s.cluster.publish("all", s.cluster.presence(e, false))
 		}
 	}
-}
-
-// meet records a session's claims about its node, and warns the node if another program also has its identity.
-// REQUIRES: s.mu.
-func (s *Server) meet(e *entry, c *session) {
-	twice, other := e.started(c.about)
-	if !twice {
-		return
-	}
-	s.usedTwice(e, other)
-	c.sendMessage(&wire.Error{Code: wire.CodeTwice, Text: "Another program uses this node's identity. The list of nodes says from where. If " +
-		"it was stolen, revoke the node and join again with new keys."})
 }
 
 // announceOnline notifies the watchers of e, except for one, that it is connected. It removes watchers that may no

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net"
-	"slices"
 	"time"
 
 	"seganet.internal/overlay/internal/policy"
@@ -12,12 +11,10 @@ import (
 )
 
 const (
-	formerMost    = 8                // former instances that are kept for each node
 	reportEvery   = time.Second      // a report has all changes of this time
 	reportAll     = time.Minute      // interval of reports about all connected nodes
 	reportAgain   = 5 * time.Second  // delay after a report that failed
 	reportTimeout = 10 * time.Second // of one report
-	twiceTold     = time.Minute      // minimum time between two log lines about one identity that is used twice
 )
 
 // clientAddress returns the address of "address:port".
@@ -60,44 +57,6 @@ func (s *Server) forgetUnseen(c *session) {
 			}
 		}
 	}
-}
-
-// started records which instance of a node's program has connected, and from where. It reports twice if the instance
-// was replaced before: then two programs with the node's keys replace each other. A restart or a new address does not
-// count, because there a former instance does not return. REQUIRES: s.mu.
-func (e *entry) started(a about) (twice bool, other string) {
-	before := e.about
-	e.about = a
-	if before.instance == a.instance {
-		return false, ""
-	}
-	twice = a.instance != "" && slices.Contains(e.former, a.instance)
-	if before.instance != "" && !slices.Contains(e.former, before.instance) {
-		if e.former = append(e.former, before.instance); len(e.former) > formerMost {
-			e.former = e.former[1:]
-		}
-	}
-	return twice, before.from
-}
-
-// usedTwice reports the case in the log, to the authentication service and to both programs. REQUIRES: s.mu.
-func (s *Server) usedTwice(e *entry, other string) {
-	s.twice++
-	now := s.now().UTC().Truncate(time.Second)
-	if since := now.Sub(e.twice); since >= 0 && since < twiceTold {
-		return // they replace each other each second
-	}
-	e.twice, e.twiceFrom = now, []string{e.about.from, other}
-	slog.Warn("the identity of a node is used by two programs at once. If it was stolen, revoke the node and join again with new keys",
-		"node", e.peer.FQDN, "from", e.about.from, "other", other)
-	s.changed(e)
-}
-
-// UsedTwice returns how often an identity was seen in use by two programs.
-func (s *Server) UsedTwice() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.twice
 }
 
 // changed adds the node to the next report. REQUIRES: s.mu.
@@ -147,6 +106,9 @@ func (s *Server) reporting() {
 			s.mu.Lock()
 			for _, p := range list.Nodes {
 				s.dirty[p.Name] = struct{}{}
+				if e := s.dir.byName[p.Name]; e != nil && !p.Twice.IsZero() {
+					e.overlapped = true
+				}
 			}
 			s.mu.Unlock()
 			again = now.Add(reportAgain)
@@ -170,9 +132,10 @@ func (s *Server) takeDirty() (r wire.SeenReport) {
 			continue
 		}
 		c := s.sessions[name]
-		if c == nil && e.home != "" {
+		if c == nil && e.home != "" && !e.overlapped {
 			continue // the other service reports it
 		}
+		e.overlapped = false
 		p := wire.Seen{Name: name, Online: c != nil, At: s.now().UTC().Truncate(time.Second), From: e.about.from, Version: e.about.version,
 			Twice: e.twice, TwiceFrom: e.twiceFrom}
 		if c != nil {

@@ -49,18 +49,21 @@ type Server struct {
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
 
-	mu       sync.Mutex
-	docs     wire.Documents
-	roots    *x509.CertPool
-	revoked  map[string]struct{}
-	sessions map[string]*session // FQDN → connection
-	dir      *directory
-	cluster  *cluster // nil: this service is alone
-	numbers  numbers
-	sight    *policy.Sight
-	id       string              // of this start
-	dirty    map[string]struct{} // FQDNs whose presence is to be reported
-	twice    uint64              // identities that were seen in use by two programs
+	mu      sync.Mutex
+	docs    wire.Documents
+	roots   *x509.CertPool
+	revoked map[string]struct{}
+	// suspended are the serial numbers in revoked whose node is suspended.
+	suspended map[string]struct{}
+	sessions  map[string]*session // FQDN → connection
+	dir       *directory
+	cluster   *cluster // nil: this service is alone
+	numbers   numbers
+	sight     *policy.Sight
+	id        string              // of this start
+	dirty     map[string]struct{} // FQDNs whose presence is to be reported
+	probing   map[string]struct{} // FQDNs whose replaced connection is checked
+	twice     uint64              // how often an identity was proven to be in use by two programs
 }
 
 // numbers are those of the documents in force.
@@ -68,7 +71,8 @@ type numbers struct{ roots, revocations, policy int64 }
 
 // New starts a service. It fails if the source's documents are not signed under the roots.
 func New(o Options) (*Server, error) {
-	s := &Server{opts: o, now: o.Now, roots: o.Roots, sessions: map[string]*session{}, dir: newDirectory(), dirty: map[string]struct{}{}}
+	s := &Server{opts: o, now: o.Now, roots: o.Roots, sessions: map[string]*session{}, dir: newDirectory(), dirty: map[string]struct{}{},
+		probing: map[string]struct{}{}}
 	var id [8]byte
 	if _, err := rand.Read(id[:]); err != nil {
 		return nil, err
@@ -144,6 +148,8 @@ type opened struct {
 	revoked map[string]struct{}
 	numbers numbers
 	sight   *policy.Sight
+	// suspended are the serial numbers in revoked whose node is suspended.
+	suspended map[string]struct{}
 }
 
 // open checks documents. Roots come first: they may have signed the others.
@@ -166,6 +172,7 @@ func (s *Server) open(docs wire.Documents) (o opened, err error) {
 	if err := identity.Open(identity.DocPolicy, docs.Policy, o.pool, s.now(), &p); err != nil {
 		return o, fmt.Errorf("the policy: %w", err)
 	}
+	o.suspended = (&wire.Revocations{Serials: docs.Suspended}).Set()
 	o.revoked, o.numbers, o.sight = list.Set(), numbers{roots.Number, list.Number, p.Version}, policy.NewSight(p)
 	return o, nil
 }
@@ -185,6 +192,7 @@ func (s *Server) take(docs wire.Documents) error {
 // force applies documents. REQUIRES: s.mu.
 func (s *Server) force(docs wire.Documents, o opened) {
 	s.docs, s.roots, s.revoked, s.numbers, s.sight = docs, o.pool, o.revoked, o.numbers, o.sight
+	s.suspended = o.suspended
 }
 
 // takeNewer takes documents of another service if the authentication service signed them after those in force.
@@ -224,6 +232,7 @@ func (s *Server) follow(changed <-chan struct{}) {
 		}
 		s.push(old, docs)
 		if c != nil {
+			docs.Suspended = nil // services of an earlier version accept no such key
 			c.publish("all", &wire.News{Documents: docs})
 		}
 	}
@@ -253,7 +262,7 @@ func (s *Server) push(old, docs wire.Documents) {
 		}
 		if s.isRevoked(c.peer.Serial) {
 			slog.Info("a revoked node is disconnected", "node", c.peer.FQDN)
-			c.end(websocket.StatusPolicyViolation, "the certificate is revoked")
+			c.end(websocket.StatusPolicyViolation, s.ban(c.peer.Serial))
 		}
 		if old.Policy.Payload != docs.Policy.Payload {
 			s.forgetUnseen(c)
@@ -263,6 +272,16 @@ func (s *Server) push(old, docs wire.Documents) {
 }
 
 func (s *Server) isRevoked(serial string) bool { _, yes := s.revoked[serial]; return yes } // REQUIRES: s.mu
+
+func (s *Server) isSuspended(serial string) bool { _, yes := s.suspended[serial]; return yes } // REQUIRES: s.mu
+
+// ban says why a revoked certificate is refused. REQUIRES: s.mu.
+func (s *Server) ban(serial string) string {
+	if s.isSuspended(serial) {
+		return "the node is suspended"
+	}
+	return "the certificate is revoked"
+}
 
 // verify checks the client certificate of a TLS connection.
 func (s *Server) verify(r *http.Request) (identity.Peer, []byte, error) {
@@ -278,6 +297,11 @@ func (s *Server) verify(r *http.Request) (identity.Peer, []byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, err := identity.Verify(der, s.roots, s.isRevoked, s.now())
+	if err != nil {
+		if own, e := identity.Verify(der, s.roots, nil, s.now()); e == nil && s.isSuspended(own.Serial) {
+			err = &wire.Error{Code: wire.CodeDenied, Text: wire.SuspendedText}
+		}
+	}
 	return p, der, err
 }
 

@@ -31,6 +31,7 @@ type session struct {
 	welcomed bool // only the reader uses it
 	hellos   hellos
 	interest map[string]struct{} // FQDNs; REQUIRES: s.mu
+	replaced bool                // another connection of the node is in force; REQUIRES: s.mu
 }
 
 func newSession(s *Server, conn *websocket.Conn, peer identity.Peer, der []byte, a about) *session {

@@ -31,6 +31,12 @@ const (
 // AdminOff is the Config.Admin of a service without an administration socket.
 const AdminOff = "off"
 
+// What an authentication service does about a node whose identity two programs use at once.
+const (
+	TwiceSuspend = "suspend" // refuses both programs until an operator decides
+	TwiceReport  = "report"  // reports it
+)
+
 // Config configures a process of the services.
 type Config struct {
 	Roles   []string // empty: all
@@ -52,6 +58,8 @@ type Config struct {
 	Root     string   // fingerprint of its root, then
 	NodeURLs []string // of the nodes role, if it runs in other processes
 	TURNURLs []string // of the relay, if it runs in another process or is a coturn
+
+	UsedTwice string // what happens to a node whose identity two programs use: TwiceSuspend (also if empty) or TwiceReport
 
 	NATS bus.Options // joins several node services; without URLs this one is alone
 
@@ -90,6 +98,9 @@ func (c *Config) Validate() error {
 	}
 	if c.Admin != "" && c.Admin != AdminOff && !filepath.IsAbs(c.Admin) {
 		return fmt.Errorf("the administration socket %q is not an absolute path. Give one: --admin /run/seganet/admin.sock, or --admin off", c.Admin)
+	}
+	if c.UsedTwice != "" && c.UsedTwice != TwiceSuspend && c.UsedTwice != TwiceReport {
+		return fmt.Errorf("--used-twice %s is not possible. Write --used-twice suspend or --used-twice report", c.UsedTwice)
 	}
 	if _, _, err := net.SplitHostPort(c.Metrics); c.Metrics != "" && err != nil {
 		return fmt.Errorf("the address of the metrics %q has no host and port. Give both: --metrics 127.0.0.1:9464", c.Metrics)

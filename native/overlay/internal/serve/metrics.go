@@ -123,7 +123,8 @@ func (r *Running) metrics() []byte {
 		if f, err := r.Auth.Figures(); err == nil {
 			const nodes, joins = "Nodes of the network by state.", "Joins and renewals since the start, by result."
 			gauge("network_nodes", nodes, f.Online, `state="online"`)
-			gauge("network_nodes", nodes, f.Nodes-f.Online, `state="offline"`)
+			gauge("network_nodes", nodes, f.Nodes-f.Online-f.Suspended, `state="offline"`)
+			gauge("network_nodes", nodes, f.Suspended, `state="suspended"`)
 			gauge("network_nodes", nodes, f.Revoked, `state="revoked"`)
 			gauge("network_invitations", "Invitations that have not expired, used ones included.", f.Invitations)
 			gauge("network_revoked_certificates", "Certificates on the revocation list, which has room for 1000.", f.RevokedCertificates)
@@ -132,12 +133,13 @@ func (r *Running) metrics() []byte {
 			counter("requests_total", joins, f.Joins, `result="joined"`)
 			counter("requests_total", joins, f.Renewals, `result="renewed"`)
 			counter("requests_total", joins, f.Refused, `result="refused"`)
+			counter("suspensions_total", "Nodes that were suspended because two programs used their identity.", f.Suspensions)
 			counter("audit_failures_total", "Entries of the audit log that could not be written.", f.AuditFailures)
 		}
 	}
 	if r.Nodes != nil {
 		gauge("service_sessions", "Nodes that are connected to this node service.", r.Nodes.Online())
-		counter("used_twice_total", "How often two programs were seen to use one identity.", r.Nodes.UsedTwice())
+		counter("used_twice_total", "How often two programs were proven to use one identity at once.", r.Nodes.UsedTwice())
 	}
 	if r.Relay != nil {
 		gauge("relay_allocations", "Relayed addresses in use.", r.Relay.Allocations())

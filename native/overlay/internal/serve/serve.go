@@ -259,7 +259,7 @@ func (r *Running) openAuth(servicesSecret string, mux *http.ServeMux) error {
 		return err
 	}
 	r.Auth, err = auth.Open(auth.Options{Dir: c.Dir, Network: c.Network, Authority: authority, AuthURLs: r.AuthURLs, NodeURLs: r.NodeURLs,
-		OIDC: c.OIDC, TrustedCA: pool, CAGroups: c.CAGroups})
+		OIDC: c.OIDC, TrustedCA: pool, CAGroups: c.CAGroups, ReportTwice: c.UsedTwice == TwiceReport})
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package serve_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -157,53 +156,4 @@ func TestTheListOfNodesSaysWhoIsConnected(t *testing.T) {
 	}
 	a.Close()
 	listed(t, auth, "a", func(n wire.NodeInfo) bool { return !n.Online && time.Since(n.Seen) < time.Minute })
-}
-
-func TestAnIdentityThatIsUsedTwiceIsReported(t *testing.T) {
-	t.Parallel()
-	bus := startNATS(t, -1)
-	r, others := servetest.Split(t, 2)
-	for i := range others {
-		others[i].NATS.URLs = []string{"nats://nms:secret@" + bus.Addr().String()}
-	}
-	one, two := servetest.Start(t, others[0]), servetest.Start(t, others[1])
-	m := servetest.Join(t, r, "a", nil)
-	watcher := via(t, servetest.Join(t, r, "watcher", nil), 1)
-	connect := func(service int, instance string) *servetest.Node {
-		c := *m
-		c.Nodes = m.Nodes[service : service+1]
-		n := servetest.ConnectAs(t, &c, wire.Hello{}, nodes.Greeting{Instance: instance})
-		t.Cleanup(n.Close)
-		other, base := two, 1
-		if service == 1 {
-			other, base = one, 0
-		}
-		for start := time.Now(); other.Nodes.Online() > base; time.Sleep(5 * time.Millisecond) {
-			if time.Since(start) > servetest.Wait {
-				t.Fatal("the services do not synchronize")
-			}
-		}
-		return n
-	}
-	// A network that changes, a program that starts again, and a node that moves between services are in order.
-	for i, instance := range []string{"first", "first", "second", "second", "third"} {
-		connect(i%2, instance)
-	}
-	time.Sleep(100 * time.Millisecond)
-	if n := one.Nodes.UsedTwice() + two.Nodes.UsedTwice(); n != 0 {
-		t.Fatalf("%d false alarms", n)
-	}
-	isOnline(t, watcher, m.FQDN, true)
-	watcher.Say(&wire.Ping{})
-	servetest.Await[*wire.Pong](watcher) // after all earlier messages
-	connect(0, "thief")
-	servetest.Await[*wire.Found](watcher)
-	back := connect(1, "third")
-	back.Say(&wire.Ping{})
-	listed(t, r, "a", func(n wire.NodeInfo) bool {
-		return !n.Twice.IsZero() && strings.Join(n.TwiceFrom, " ") == "127.0.0.1 127.0.0.1"
-	})
-	if n := one.Nodes.UsedTwice() + two.Nodes.UsedTwice(); n != 1 {
-		t.Errorf("noticed %d times", n)
-	}
 }

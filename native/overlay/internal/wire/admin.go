@@ -41,6 +41,8 @@ type Overview struct {
 	Online  int `json:"online"`
 	Offline int `json:"offline"`
 	Revoked int `json:"revoked"`
+	// Suspended nodes are not in the other counts.
+	Suspended int `json:"suspended"`
 	// The page of those that match, in the order of their names.
 	Found       int            `json:"found"`
 	Page        int            `json:"page"`
@@ -80,6 +82,17 @@ type RotateRequest struct {
 
 // Validate checks the form.
 func (r *RotateRequest) Validate() error { return checkBy(r.By) }
+
+// ResumeRequest ends the suspension of a node: POST /v1/resume.
+type ResumeRequest struct {
+	Name string `json:"name"`
+	By   string `json:"by,omitempty"`
+}
+
+// Validate checks the forms.
+func (r *ResumeRequest) Validate() error {
+	return errors.Join(CheckLabel("the node's name", r.Name), checkBy(r.By))
+}
 
 // PolicyText is the JSON text of a policy: POST /v1/policy/review, and PUT /v1/policy with the other members.
 type PolicyText struct {

@@ -171,6 +171,7 @@ type NodeInfo struct {
 	Version   string       `json:"version,omitempty"` // of its program
 	Twice     time.Time    `json:"twice,omitzero"`    // when two programs were last seen to use its identity
 	TwiceFrom []string     `json:"twiceFrom,omitempty"`
+	Suspended time.Time    `json:"suspended,omitzero"` // since when no service and no peer accepts it
 }
 
 // Error is the answer to a request that failed, in HTTP bodies and as a signalling message.
@@ -191,6 +192,10 @@ const (
 	CodeFull        = "full"        // a limit is reached
 	CodeUnavailable = "unavailable" // a service behind this one cannot be reached; try again
 )
+
+// SuspendedText is what a suspended node is told.
+const SuspendedText = "This node is suspended, because two programs used its identity at once. An operator of the services decides: " +
+	"seganet-overlay nodes names both addresses, resume ends the suspension, revoke and a new invitation replace stolen keys."
 
 func (e *Error) Error() string { return e.Text }
 func (*Error) Kind() string    { return "error" }

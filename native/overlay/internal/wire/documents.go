@@ -93,10 +93,22 @@ type Documents struct {
 	Policy      Signed `json:"policy"`
 	Revocations Signed `json:"revocations"`
 	Roots       Signed `json:"roots"`
+	// Suspended are the revoked serial numbers of nodes that are suspended, not revoked. The authentication service adds
+	// them for node services that ask for them, as earlier versions accept no such key. They only change what a refused
+	// node is told.
+	Suspended []string `json:"suspended,omitempty"`
 }
 
 // Validate checks the sizes of the three documents.
 func (d *Documents) Validate() error {
+	if len(d.Suspended) > MaxRevocations {
+		return fmt.Errorf("%d certificates are suspended, the limit is %d", len(d.Suspended), MaxRevocations)
+	}
+	for _, s := range d.Suspended {
+		if err := CheckSerial(s); err != nil {
+			return err
+		}
+	}
 	for _, s := range []*Signed{&d.Policy, &d.Revocations, &d.Roots} {
 		if err := s.Validate(); err != nil {
 			return err
