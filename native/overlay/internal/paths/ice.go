@@ -2,6 +2,7 @@ package paths
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"strings"
@@ -36,6 +37,7 @@ type round struct {
 	candidates int  // of the peer
 	families   families
 	ended      bool
+	named      map[string]struct{} // candidates of this node that the peer has got
 }
 
 // families are the IP versions of the candidates of both sides.
@@ -116,7 +118,7 @@ func (m *Manager) begin(p *peer, epoch int64) {
 	if p.round != nil {
 		p.replaced = p.round.epoch
 	}
-	r := &round{epoch: epoch, started: m.now(), user: randomText(8), pass: randomText(24)}
+	r := &round{epoch: epoch, started: m.now(), user: randomText(8), pass: randomText(24), named: map[string]struct{}{}}
 	p.round = r
 	p.rounds++
 	if m.relayOnly.Load() {
@@ -144,7 +146,7 @@ func (m *Manager) begin(p *peer, epoch int64) {
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if p.round == r && !r.ended {
+		if p.round == r && !r.ended && m.isNew(r, c) {
 			r.families.add(c, false)
 			m.signal(p, wire.SignalCandidate, r.epoch, &wire.Candidate{Candidate: c.Marshal()})
 		}
@@ -182,6 +184,20 @@ func (m *Manager) join(p *peer, o wire.Offer) {
 	r := p.round
 	if r.answered {
 		return
+// isNew is true for a usable candidate of this node that the peer does not have. ICE's library does not filter the addresses
+// of a shared port, among them those of the overlay, and finds an outside address once for each of them. The caller holds
+// m.mu.
+func (m *Manager) isNew(r *round, c ice.Candidate) bool {
+	a, err := netip.ParseAddr(c.Address())
+	if err != nil || !m.usable(a) {
+		return false
+	}
+	name := fmt.Sprintf("%s %s %d", c.Type(), a.Unmap(), c.Port())
+	_, known := r.named[name]
+	r.named[name] = struct{}{}
+	return !known
+}
+
 	}
 	r.answered = true
 	if r.agent == nil {

@@ -1,6 +1,8 @@
 package paths_test
 
 import (
+	"encoding/json"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -79,5 +81,57 @@ func TestAMappedAddressIsACandidate(t *testing.T) {
 	time.Sleep(200 * time.Millisecond)
 	if now := a.status(b).Rounds; now != rounds || !a.isDirect(b) {
 		t.Errorf("a direct peer is tried again: %d rounds after %d", now, rounds)
+	}
+}
+
+// All addresses of this machine but loopback's play those of the overlay.
+func TestANodeNamesEachUsableAddressOnce(t *testing.T) {
+	var mu sync.Mutex
+	all := &recorder{}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var overlay []netip.Prefix
+	for _, a := range own {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && !p.Addr().IsLoopback() {
+			overlay = append(overlay, netip.PrefixFrom(p.Addr(), p.Addr().BitLen()))
+		}
+	}
+	a, b, _ := pair(t, nodeOptions{paths: func(c *paths.Config) {
+		c.Overlay = append(c.Overlay, overlay...)
+		mu.Lock()
+		defer mu.Unlock()
+		if all.Signaller == nil {
+			all.Signaller = c.Signaller
+			c.Signaller = all
+		}
+	}})
+	r := newRelay(t, "127.0.0.1:0", true, true)
+	a.paths.SetTURN(r.turn(t, "udp"))
+	b.paths.SetTURN(r.turn(t, "udp"))
+	echo := stream(t, a, b)
+	eventually(t, 10*time.Second, "direct", func() bool { echo(3 * time.Second); return a.isDirect(b) })
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	seen := map[string]bool{}
+	for _, text := range all.candidates {
+		var c wire.Candidate
+		if err := json.Unmarshal([]byte(text), &c); err != nil {
+			t.Fatal(err)
+		}
+		fields := strings.Fields(c.Candidate)
+		_, user, _ := strings.Cut(c.Candidate, " ufrag ") // of the round
+		key := strings.Join(fields[4:8], " ") + " " + user
+		if at := netip.MustParseAddr(fields[4]); !at.IsLoopback() {
+			t.Errorf("%v of the overlay is named", at)
+		}
+		if seen[key] {
+			t.Errorf("%q is named twice", key)
+		}
+		seen[key] = true
+	}
+	if len(seen) == 0 {
+		t.Error("no candidate is named")
 	}
 }
