@@ -1,7 +1,7 @@
 // Command lab runs the product in namespaces with NATs and measures what a user would notice. It needs root, ip and nft,
 // makes namespaces of its own named ovl…, and removes them. Nothing leaves them.
 //
-//	go run ./lab matrix [KIND…]          every pair of NATs and IP versions: first answer, direct or relay, and why
+//	go run ./lab matrix [KIND…]          every pair of NATs and IP versions: first answer, direct or relay, and why (nat64: tayga)
 //	go run ./lab faults [A B]            dead direct path, new host address, new outside address: how long is it silent
 //	go run ./lab relays                  a relay dies: how long are relayed and direct peers silent
 //	go run ./lab mqtt                    an MQTT session lives through the faults: same connection, no record lost
@@ -31,7 +31,7 @@ import (
 	"syscall"
 )
 
-var tools = []string{"echo", "gaps", "watch", "publish", "subscribe", "probe", "dial", "sink", "source", "forget", "answer", "ask"}
+var tools = []string{"echo", "gaps", "watch", "publish", "subscribe", "probe", "dial", "sink", "source", "forget", "answer", "ask", "dns64"}
 
 func main() {
 	if len(os.Args) < 2 {

@@ -166,6 +166,7 @@ func (l *lab) down() {
 	for _, n := range append([]string{"lan"}, spaces...) {
 		_ = run("ip", "netns", "del", l.ns(n))
 	}
+	l.forgetResolvers()
 	if !l.keep && os.Getenv("LAB_KEEP") == "" {
 		_ = os.RemoveAll(l.folder)
 	}
@@ -199,6 +200,9 @@ func (l *lab) wire(ns, name, address string) error {
 func (l *lab) side(host string, number int, kind string) error {
 	public := "10.77.0.1" + strconv.Itoa(number)
 	if k, ok := kinds6[kind]; ok {
+		if k.nat64 {
+			return l.side64(host, number, k.four)
+		}
 		return l.side6(host, number, k)
 	}
 	if kind == "none" {

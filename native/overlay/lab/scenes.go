@@ -47,6 +47,7 @@ func connects(l *lab, pairs [][2]string, each time.Duration) error {
 		l.dual = l.dual || kinds6[p[0]].six || kinds6[p[1]].six
 	}
 	var bad []error
+	fmt.Printf("%-9s %-9s %-9s %-12s %-11s %s\n", "a", "b", "connects", "first packet", "path", "why")
 	for _, pair := range pairs {
 		a, b := pair[0], pair[1]
 		target, err := l.product(a, b)
@@ -68,12 +69,14 @@ func connects(l *lab, pairs [][2]string, each time.Duration) error {
 			return err
 		}
 		p := l.peer("a")
-		fmt.Printf("%-9s %-9s first answer %.2f s, %d of %d, ", a, b, r.First, r.Answered, r.Sent)
-		if p.Path == "direct" {
-			fmt.Printf("direct after %.2f s (%s)\n", direct.Seconds(), p.Via)
-		} else {
-			fmt.Printf("%s: %s\n", p.Path, p.Reason)
+		first, why := "never", fmt.Sprintf("after %.2f s: %s", direct.Seconds(), p.Via)
+		if r.Answered > 0 {
+			first = fmt.Sprintf("%.2f s", r.First)
 		}
+		if p.Path != "direct" {
+			why = p.Reason
+		}
+		fmt.Printf("%-9s %-9s %-9s %-12s %-11s %s\n", a, b, map[bool]string{true: "yes", false: "NO"}[r.Answered > 0], first, p.Path, why)
 		limit := 1.0
 		if isBlocked(a) || isBlocked(b) || four(a) == "" || four(b) == "" { // by TCP, or by the second address of the services
 			limit = 2

@@ -13,6 +13,14 @@ func TestPairsWithoutACommonIPVersionConnect(t *testing.T) {
 	}
 }
 
+// Services that have IPv4 only, and a node that has IPv6 only.
+func TestANodeBehindANAT64Connects(t *testing.T) {
+	l := testLab(t, "x", map[string]string{translator: "tayga"})
+	if err := connects(l, [][2]string{{"port", "nat64"}, {"nat64", "nat64"}, {"sym64", "port"}}, 3*time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTheFirstPacketToAnUnknownPeerIsNotLost(t *testing.T) {
 	if err := sleep(testLab(t, "f", nil)); err != nil {
 		t.Error(err)

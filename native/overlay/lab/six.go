@@ -16,6 +16,7 @@ const hubAt6 = "2001:db8:77::1"
 type kind6 struct {
 	six, blocked bool
 	four         string // kind of the NAT; empty: no IPv4
+	nat64        bool   // the host has IPv6 only, and no way out but a NAT64, which is such a NAT
 }
 
 var kinds6 = map[string]kind6{
@@ -24,6 +25,8 @@ var kinds6 = map[string]kind6{
 	"dualsym": {six: true, four: "symmetric"},
 	"dualtcp": {six: true, four: "noudp", blocked: true}, // no UDP by either version
 	"sixtcp":  {six: true, blocked: true},
+	"nat64":   {four: "port", nat64: true},
+	"sym64":   {four: "symmetric", nat64: true},
 }
 
 // four is the kind of a host's NAT; empty: it has no IPv4.

@@ -48,6 +48,8 @@ func tool(name string, args []string) {
 		err = forget(args[0])
 	case "answer":
 		err = answer(args[0], args[1])
+	case "dns64":
+		err = dns64(args[0], args[1])
 	case "ask":
 		err = ask(args[0], args[1], args[2], args[3])
 	}

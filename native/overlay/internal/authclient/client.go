@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/nat64"
 	"seganet.internal/overlay/internal/wire"
 )
 
@@ -37,7 +38,7 @@ type Client struct {
 
 func newClient(urls []string, conf *tls.Config) *Client {
 	// No connection is kept: requests are rare, and a renewed certificate must be the one of the next request.
-	return &Client{urls: urls, http: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{TLSClientConfig: conf, DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}}}
+	return &Client{urls: urls, http: &http.Client{Timeout: requestTimeout, Transport: &http.Transport{DialContext: nat64.Default.Dialer(&net.Dialer{}), TLSClientConfig: conf, DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}}}
 }
 
 // New makes a client for a node that has joined. conf is Member.ClientTLS. It tries the URLs in turn.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"seganet.internal/overlay/internal/identity"
+	"seganet.internal/overlay/internal/nat64"
 	"seganet.internal/overlay/internal/nodes"
 	"seganet.internal/overlay/internal/paths"
 	"seganet.internal/overlay/internal/wire"
@@ -221,6 +222,7 @@ func (n *Node) reconnect(why string) {
 	n.mu.Unlock()
 	switch {
 	case l != nil:
+		nat64.Default.Forget()
 		n.disconnected(errors.New(why))
 		l.cancel()
 	case dialing != nil:

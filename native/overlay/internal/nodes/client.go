@@ -13,6 +13,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"seganet.internal/overlay/internal/nat64"
 	"seganet.internal/overlay/internal/wire"
 )
 
@@ -29,7 +30,7 @@ func Dial(ctx context.Context, url string, conf *tls.Config, g Greeting) (*Clien
 	// Each attempt has a transport of its own, so a connection that was refused must not stay open in it.
 	// TCP's own keepalives, each 15 s, would be most of what a silent node sends; its pings do the same.
 	dialer := &net.Dialer{KeepAlive: -1}
-	transport := &http.Transport{DialContext: dialer.DialContext, TLSClientConfig: conf, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
+	transport := &http.Transport{DialContext: nat64.Default.Dialer(dialer), TLSClientConfig: conf, Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	conn, res, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}, HTTPHeader: g.header()})
 	if err != nil {
 		if res != nil && res.Body != nil {

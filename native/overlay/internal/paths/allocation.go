@@ -14,6 +14,8 @@ import (
 
 	"github.com/pion/stun/v4"
 	"github.com/pion/turn/v5"
+
+	"seganet.internal/overlay/internal/nat64"
 )
 
 const (
@@ -131,9 +133,12 @@ func openAllocation(ctx context.Context, w wish, t TURN, deliver func([]byte, ne
 	return a, nil
 }
 
-// resolve returns the server's address of an IP version; with 0 it is IPv4 if it has one. Unlike net.ResolveUDPAddr it
-// obeys ctx.
+// resolve returns the server's address of an IP version; with 0 it is IPv4 if it has one. An IPv4 address that only a
+// NAT64 reaches is returned as that NAT64's. Unlike net.ResolveUDPAddr it obeys ctx.
 func (s Server) resolve(ctx context.Context, by family) (netip.AddrPort, error) {
+	if a, err := netip.ParseAddr(s.Host); err == nil {
+		return netip.AddrPortFrom(nat64.Default.Reach(ctx, a), uint16(s.Port)), nil
+	}
 	list, err := net.DefaultResolver.LookupNetIP(ctx, "ip", s.Host)
 	var best netip.Addr
 	for _, each := range list {
@@ -167,7 +172,7 @@ func (a *Allocation) dial(ctx context.Context, by family, conf *tls.Config) (at 
 		}
 		return at, err
 	}
-	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", a.Server.Address())
+	c, err := nat64.Default.Dialer(&net.Dialer{})(ctx, "tcp", a.Server.Address())
 	if err != nil {
 		return at, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/pion/ice/v4"
 	"github.com/pion/stun/v4"
 
+	"seganet.internal/overlay/internal/nat64"
 	"seganet.internal/overlay/internal/wire"
 )
 
@@ -36,8 +37,8 @@ type round struct {
 	answered   bool // the peer's offer of this round has come
 	candidates int  // of the peer
 	families   families
-	ended      bool
 	named      map[string]struct{} // candidates of this node that the peer has got
+	ended      bool
 }
 
 // families are the IP versions of the candidates of both sides.
@@ -91,7 +92,11 @@ func (m *Manager) newAgent() (*ice.Agent, error) {
 	var urls []*stun.URI
 	for _, s := range m.relays.servers().Servers {
 		if s.Transport == TransportUDP {
-			urls = append(urls, &stun.URI{Scheme: stun.SchemeTypeSTUN, Proto: stun.ProtoTypeUDP, Host: s.Host, Port: s.Port})
+			host := s.Host
+			if a, err := netip.ParseAddr(host); err == nil {
+				host = nat64.Default.ReachNow(a).String()
+			}
+			urls = append(urls, &stun.URI{Scheme: stun.SchemeTypeSTUN, Proto: stun.ProtoTypeUDP, Host: host, Port: s.Port})
 		}
 	}
 	options := []ice.AgentOption{
@@ -179,11 +184,6 @@ func (m *Manager) begin(p *peer, epoch int64) {
 	}
 }
 
-// join takes the peer's offer of the round. The caller holds m.mu.
-func (m *Manager) join(p *peer, o wire.Offer) {
-	r := p.round
-	if r.answered {
-		return
 // isNew is true for a usable candidate of this node that the peer does not have. ICE's library does not filter the addresses
 // of a shared port, among them those of the overlay, and finds an outside address once for each of them. The caller holds
 // m.mu.
@@ -198,6 +198,11 @@ func (m *Manager) isNew(r *round, c ice.Candidate) bool {
 	return !known
 }
 
+// join takes the peer's offer of the round. The caller holds m.mu.
+func (m *Manager) join(p *peer, o wire.Offer) {
+	r := p.round
+	if r.answered {
+		return
 	}
 	r.answered = true
 	if r.agent == nil {
@@ -229,8 +234,19 @@ func (m *Manager) addCandidate(p *peer, text string) {
 		return
 	}
 	r.candidates++
+	if by := nat64.Default.ReachNow(a.Unmap()); by != a.Unmap() {
+		if c, err = translated(c, by); err != nil {
+			return
+		}
+	}
 	r.families.add(c, true)
 	_ = r.agent.AddRemoteCandidate(c)
+}
+
+// translated returns a candidate of the peer with the address by which this node's NAT64 reaches it.
+func translated(c ice.Candidate, by netip.Addr) (ice.Candidate, error) {
+	return ice.NewCandidateHost(&ice.CandidateHostConfig{Network: "udp", Address: by.String(), Port: c.Port(), Component: c.Component(),
+		Priority: c.Priority(), Foundation: c.Foundation()})
 }
 
 // endRound closes the agent, records the reason, and schedules the next round. The caller holds m.mu.
@@ -256,8 +272,8 @@ func (m *Manager) end(p *peer) {
 	}
 }
 
-// findNAT6 is findNAT with one destination, the relay's STUN: a node that reaches the relay by IPv6 may be unable to
-// reach its own IPv4 relayed address.
+// findNAT6 is findNAT with one destination, the relay's STUN: a node that reaches the relay by IPv6 cannot reach its own
+// IPv4 relayed address, unless a NAT64 does.
 func (m *Manager) findNAT6(ctx context.Context, a *Allocation) NAT {
 	x, err := m.mux.GetXORMappedAddr(net.UDPAddrFromAddrPort(a.at), time.Second)
 	if err != nil || ctx.Err() != nil {
@@ -284,7 +300,8 @@ func hostAddresses() (host []netip.Addr) {
 // findNAT asks two destinations for this node's outside address: the relay's STUN server, and this node's own relayed
 // address, which reports where a datagram came from.
 func (m *Manager) findNAT(ctx context.Context, a *Allocation) NAT {
-	if a.at.Addr().Is6() && a.Address.Addr().Is4() {
+	target := netip.AddrPortFrom(nat64.Default.ReachNow(a.Address.Addr()), a.Address.Port())
+	if a.at.Addr().Is6() && target.Addr().Is4() {
 		return m.findNAT6(ctx, a)
 	}
 	x, err := m.mux.GetXORMappedAddr(net.UDPAddrFromAddrPort(a.at), time.Second)
@@ -310,7 +327,7 @@ func (m *Manager) findNAT(ctx context.Context, a *Allocation) NAT {
 	defer a.probe.Store(nil)
 	a.Permit(first.Addr())
 	for range 5 {
-		_ = m.conf.Bind.SendTo(magic, a.Address)
+		_ = m.conf.Bind.SendTo(magic, target)
 		select {
 		case second := <-seen:
 			return classify(first, second, host)
