@@ -13,6 +13,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -193,7 +194,8 @@ func (c *Client) Withdraw(ctx context.Context, r wire.WithdrawRequest) error {
 	return c.do(ctx, http.MethodPost, "/v1/withdraw", &r, nil)
 }
 
-// do sends a request to the first URL that answers. An answer that is a *wire.Error ends the search.
+// do sends a request to the first URL that answers. An answer that is a *wire.Error ends the search. If a proxy is not in
+// the way, do connects to the URLs as package eyeballs does, and sends the request by one connection only.
 func (c *Client) do(ctx context.Context, method, path string, q, v any) error {
 	var body []byte
 	if q != nil {
@@ -203,21 +205,32 @@ func (c *Client) do(ctx context.Context, method, path string, q, v any) error {
 		}
 	}
 	failed := errors.New("no URL of the service is known. Give one, for example https://overlay.example.com")
-	for i, u := range c.urls {
-		err := c.try(ctx, method, strings.TrimSuffix(u, "/")+path, body, v)
+	var errs []error
+	for left := slices.Clone(c.urls); len(left) > 0; {
+		client, at, done := c.http, 0, func() {}
+		if targets := c.targets(left); targets != nil {
+			conn, i, err := connect(ctx, targets)
+			if err != nil {
+				errs = append(errs, err)
+				break
+			}
+			client, at, done = c.by(conn), i, func() { _ = conn.Close() }
+		}
+		err := c.try(ctx, client, method, strings.TrimSuffix(left[at], "/")+path, body, v)
+		done()
 		if err == nil || errors.As(err, new(*wire.Error)) {
 			return err
 		}
-		if i == 0 {
-			failed = err
-		} else {
-			failed = errors.Join(failed, err)
-		}
+		errs = append(errs, err)
+		left = slices.Delete(left, at, at+1)
+	}
+	if len(errs) > 0 {
+		failed = errors.Join(errs...)
 	}
 	return failed
 }
 
-func (c *Client) try(ctx context.Context, method, url string, body []byte, v any) error {
+func (c *Client) try(ctx context.Context, client *http.Client, method, url string, body []byte, v any) error {
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return err
@@ -225,7 +238,7 @@ func (c *Client) try(ctx context.Context, method, url string, body []byte, v any
 	for k, list := range c.header {
 		r.Header[k] = list
 	}
-	res, err := c.http.Do(r)
+	res, err := client.Do(r)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
+	"seganet.internal/overlay/internal/eyeballs"
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/nat64"
 	"seganet.internal/overlay/internal/nodes"
@@ -17,8 +19,10 @@ import (
 )
 
 const (
-	// dialLimit bounds one attempt to reach the node services.
+	// dialLimit bounds one attempt to reach one of the node services.
 	dialLimit = 5 * time.Second
+	// dialDelay is the time after which the next service is tried beside one that does not answer.
+	dialDelay = time.Second
 	// retryFirst and retryMost bound the pause between attempts; there is no last one. After a restart of the services,
 	// relayed pairs without a relay wait for this.
 	retryFirst = 100 * time.Millisecond
@@ -60,15 +64,18 @@ func (n *Node) Signal(to, kind string, epoch int64, data string) error {
 	return l.send(&wire.Signal{To: to, Type: kind, Epoch: epoch, Data: data, Signature: m.Keys.SignSignal(m.FQDN, to, kind, epoch, data)})
 }
 
-// signalling keeps a connection to one of the node services until ctx ends.
+// signalling keeps a connection to one of the node services until ctx ends: to the previous one, if it answers in time.
 func (n *Node) signalling(ctx context.Context) {
-	pause := retryFirst
-	for i := 0; ctx.Err() == nil; i++ {
+	pause, best := retryFirst, ""
+	for ctx.Err() == nil {
 		m := n.current()
 		began := time.Now()
 		err := errNoNodes
 		if len(m.Nodes) > 0 {
-			err = n.connect(ctx, m.Nodes[i%len(m.Nodes)], m)
+			var c *nodes.Client
+			if c, best, err = n.dial(ctx, inOrder(m.Nodes, best), m); err == nil {
+				err = n.connect(ctx, c)
+			}
 		}
 		n.disconnected(err)
 		if time.Since(began) > 5*time.Second {
@@ -100,7 +107,7 @@ func (n *Node) disconnected(err error) {
 	was := n.link != nil
 	n.link = nil
 	if err != nil {
-		n.linkError = err.Error()
+		n.linkError = strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
 	n.mu.Unlock()
 	if was {
@@ -109,16 +116,31 @@ func (n *Node) disconnected(err error) {
 	}
 }
 
-func (n *Node) connect(ctx context.Context, url string, m *identity.Member) error {
-	dialing, done := context.WithTimeout(ctx, dialLimit)
+// inOrder returns the URLs with best as the first one, if it is one of them, and the others behind it in their order.
+func inOrder(urls []string, best string) []string {
+	at := max(0, slices.Index(urls, best))
+	return slices.Concat(urls[at:], urls[:at])
+}
+
+// dial connects to the first of the node services that answers. Only the connection that is used begins with a hello, so the
+// services take no notice of the others.
+func (n *Node) dial(ctx context.Context, urls []string, m *identity.Member) (*nodes.Client, string, error) {
+	ctx, done := context.WithCancel(ctx)
+	defer done()
 	n.mu.Lock()
 	n.dialing = done
 	n.mu.Unlock()
-	c, err := nodes.Dial(dialing, url, m.ClientTLS(), n.greeting())
-	done()
-	if err != nil {
-		return err
-	}
+	greeting := n.greeting()
+	c, at, err := eyeballs.First(ctx, len(urls), dialDelay, func(ctx context.Context, i int) (*nodes.Client, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialLimit)
+		defer cancel()
+		return nodes.Dial(ctx, urls[i], m.ClientTLS(), greeting)
+	}, (*nodes.Client).Close)
+	return c, urls[at], err
+}
+
+// connect uses a connection to a node service until it ends.
+func (n *Node) connect(ctx context.Context, c *nodes.Client) error {
 	defer c.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -200,6 +222,7 @@ func (n *Node) write(ctx context.Context, l *link, heard <-chan struct{}) {
 func (n *Node) networkChanged(what string) {
 	n.log.Info("the network changed", "what", what)
 	n.patience.forget()
+	nat64.Default.Forget()
 	n.reconnect("the network changed")
 	select {
 	case n.renewNow <- struct{}{}:
