@@ -101,13 +101,13 @@ test('a node is invited in the browser, joins, is seen online, and is refused af
 
   // A login that may only read.
   await section('summary').click();
-  await shows('> div > p:not(.controls)', /^Network plant: 0 online, 0 offline, 0 revoked\./);
+  await shows('> div > p:not(.controls)', /^Network plant: 0 online, 0 offline, 0 suspended, 0 revoked\./);
   await until(async () => /"allow"/.test(await section('textarea').inputValue()), { what: 'the policy' });
   expect(await section('textarea').isEditable()).toBe(false);
   for (const name of ['Invite', 'Save', 'Discard changes'])
     expect(await button(name).isVisible()).toBe(false);
   const token = await tokenFor(url, 'seganet.read');
-  for (const action of ['invite', 'withdraw', 'revoke', 'policy', 'policy/review']) {
+  for (const action of ['invite', 'withdraw', 'revoke', 'resume', 'policy', 'policy/review']) {
     const headers = { 'content-type': 'application/json' };
     const post = (/** @type {object} */ more) =>
       fetch(`${url}seganet/overlay-services/${action}`, {
@@ -170,6 +170,22 @@ test('a node is invited in the browser, joins, is seen online, and is refused af
     what: 'the other policy'
   });
 
+  // A copy of its keys runs: both programs are stopped, until the copy is gone and the node is resumed.
+  const copied = path.join(folder, 'copy');
+  fs.mkdirSync(copied, { mode: 0o700 });
+  for (const name of ['identity.key', 'wireguard.key', 'membership.json'])
+    fs.copyFileSync(path.join(state, name), path.join(copied, name));
+  const copy = new Child(NEEDED, ['node', '--state', copied, '--port-mapping', 'off'], { name: 'copy' });
+  endings.push(() => copy.stop('SIGKILL'));
+  await shows('tbody tr', /^hall-3suspended: two programs used its identity: 127\.0\.0\.1, 127\.0\.0\.1/);
+  await Promise.all([node, copy].map((each) => each.until((output) => /is used twice/.test(output), 20000)));
+  await copy.stop('SIGKILL');
+  expect(await misfits(page)).toEqual([]);
+  await button('Resume: hall-3').click();
+  await section('.confirm:not([hidden]) button').filter({ hasText: 'Resume' }).click();
+  await shows('[role=status]', /hall-3 is resumed/);
+  await shows('tbody tr', /^hall-3online/);
+
   await button('Revoke: hall-3').focus();
   await page.keyboard.press('Enter');
   await page.keyboard.press('Escape');
@@ -190,7 +206,9 @@ test('a node is invited in the browser, joins, is seen online, and is refused af
     headers: { authorization: `Bearer ${await tokenFor(url, '*')}` }
   });
   expect((await lines.json()).lines.map((/** @type {any} */ { what }) => what)).toEqual(
-    expect.arrayContaining(['seganet.overlay.invite', 'seganet.overlay.policy', 'seganet.overlay.revoke'])
+    expect.arrayContaining(
+      ['invite', 'policy', 'resume', 'revoke'].map((action) => `seganet.overlay.${action}`)
+    )
   );
 
   // Without the services, and in German.

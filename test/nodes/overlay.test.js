@@ -4,6 +4,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { eventually } = require('../../bench/harness/net');
 const { TestProgram } = require('../fixtures/overlay/program');
 const support = require('./support/gateway');
 const { helper, tab, engine, node, load, unload, until, errors, warnings, shown, inbox } = support;
@@ -91,6 +92,33 @@ test('the admin API lists the peers, their paths and reasons, or why it knows no
     status: 503,
     body: { error: expect.stringMatching(/control socket|answer/) }
   });
+});
+
+/** Longer than the time between two looks at the gateway. */
+const looked = (/** @type {() => any} */ condition) =>
+  eventually(condition, { timeoutMs: 20000, everyMs: 50, what: String(condition) });
+
+test('another program with the identity of this node is an event, which says when the node is suspended', async () => {
+  program.status.usedTwice = new Date().toISOString();
+  await load([...flow({}, { name: 'plant' }), engine], {}, more);
+  const happened = async () => {
+    const { body } = await helper.request().get('/seganet/events').expect(200);
+    return body.events.find(({ kind }) => kind === 'identity');
+  };
+  await looked(async () => (await happened())?.until === null);
+  await looked(() => shown('peers')?.text === 'identity used twice');
+  expect(await happened()).toMatchObject({
+    subject: 'plant',
+    severity: 'error',
+    sentence:
+      'Another program uses the identity of this gateway in the overlay network plant (gw.plant.seganet.internal).'
+  });
+  program.status.servicesError = 'wss://o refuses the connection: This node is suspended, because of that.';
+  await looked(async () => /have suspended this gateway/.test((await happened()).sentence));
+  await looked(() => shown('peers')?.text === 'suspended: identity used twice');
+  program.status.node = { signalling: true };
+  delete program.status.usedTwice;
+  await looked(async () => typeof (await happened()).until === 'number');
 });
 
 test('only the chosen peer is followed', async () => {

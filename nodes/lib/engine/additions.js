@@ -10,6 +10,7 @@
  * @property {import('../live/snapshot').MakeLiveAddition} [live]
  * @property {(host: import('./host').EngineHost, node: import('./join').EngineNode, RED: import('node-red').NodeAPI) =>
  *   unknown} [engine] called with each engine that has started
+ * @property {() => import('../events/event-book').Fact[]} [facts] what lasts now, of the kinds that the event watch observes
  * @property {import('./connection-test-endpoint').ConnectionTest} [connectionTest]
  * @property {(host: string, RED: import('node-red').NodeAPI | null) => string} [exposure] why no listener may open at
  *   this address, a sentence; '' = it may; RED null = before the flows are loaded

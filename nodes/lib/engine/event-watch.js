@@ -5,6 +5,7 @@
 const fs = require('node:fs');
 const { matchesGlob } = require('../base/glob');
 const { eachSecond } = require('../base/timing/each-second');
+const { additions } = require('./additions');
 const { endFact, ends } = require('./certificates');
 
 /** Seconds between two looks: as many as a still engine skips. */
@@ -19,7 +20,7 @@ const CERTIFICATES_MS = 3_600_000;
 const STEP_MS = 2000;
 /** States of a session that is neither up nor down. */
 const ON_THE_WAY = ['connecting', 'stopped'];
-const OBSERVED = ['uplink', 'engine', 'log', 'disk', 'certificate'];
+const OBSERVED = ['uplink', 'engine', 'log', 'disk', 'certificate', 'identity'];
 
 /**
  * @typedef {import('./host').EngineHost} EngineHost
@@ -87,7 +88,7 @@ class EventWatch {
     this.#lookAtCertificates(now);
     /** Nothing is known of the uplinks of these engines, of these uplinks, or of their certificates, yet. */
     const starting = new Set();
-    const facts = [...this.#certificates];
+    const facts = [...this.#certificates, ...additions('facts').flatMap((added) => added())];
     for (const engine of this.#engines) facts.push(...this.#factsOf(engine, now, starting));
     this.#book.observe(OBSERVED, facts, ({ kind, engine, subject }) => {
       const isKnown = !starting.has(engine) && !starting.has(`${engine} ${kind} ${subject}`);

@@ -22,6 +22,7 @@ const KINDS = {
   log: { severity: 'error' },
   disk: { severity: 'warning' },
   certificate: { severity: 'warning' },
+  identity: { severity: 'error' },
   login: { severity: 'warning', quietMs: 600_000 },
   clock: { severity: 'warning' },
   restart: { severity: 'info' }

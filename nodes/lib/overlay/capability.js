@@ -2,7 +2,7 @@
 // What overlay networks add to the engine.
 
 const { addOverlay } = require('./metrics');
-const { overlayViews } = require('./overlay-nodes');
+const { identityFacts, overlayViews } = require('./overlay-nodes');
 const { adminSocket } = require('./services-client');
 
 const MAX_OVERLAYS = 10;
@@ -13,6 +13,8 @@ exports.metrics = {
     for (const view of overlayViews()) addOverlay(out, view);
   }
 };
+
+exports.facts = identityFacts;
 
 /** @type {import('../live/snapshot').MakeLiveAddition} */
 exports.live = () => ({

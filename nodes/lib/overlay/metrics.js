@@ -18,7 +18,7 @@ function addOverlay(out, { id, name, status, peersLeftOut, pathChanges }) {
     .counter('seganet_overlay_path_changes_total', 'Changes of the paths to peers.')
     .add(labels, pathChanges);
   if (!status) return;
-  const { services, relay, certificateExpires, peers, refused } = status;
+  const { services, relay, certificateExpires, usedTwice, peers, refused } = status;
   out
     .gauge('seganet_overlay_services_reached', '1 if the node services are reached.')
     .add(labels, services.areReached);
@@ -28,6 +28,18 @@ function addOverlay(out, { id, name, status, peersLeftOut, pathChanges }) {
       '1 if the node services refuse this node, for example after a revocation.'
     )
     .add(labels, services.isRevoked || services.isRefused);
+  out
+    .gauge(
+      'seganet_overlay_suspended',
+      '1 if the services have suspended this node, because two programs used its identity.'
+    )
+    .add(labels, services.isSuspended);
+  out
+    .gauge(
+      'seganet_overlay_used_twice_seconds',
+      "When another program last had this node's identity, since 1970."
+    )
+    .add(labels, usedTwice === null ? null : usedTwice / 1000);
   out.gauge('seganet_overlay_relay_open', '1 if a relay is open for this node.').add(labels, relay !== '');
   out
     .gauge('seganet_overlay_certificate_expires_seconds', "End of the node's certificate, since 1970.")

@@ -8,6 +8,7 @@ const { OverlayPorts } = require('./overlay-ports');
 const { OverlayProgram } = require('./overlay-program');
 const { OverlayWatch } = require('./overlay-watch');
 const { controlSocket } = require('./locations');
+const { misuseOf } = require('./peers');
 
 /** A program that this node starts joins the network first. */
 const START_MS = 10000;
@@ -33,6 +34,11 @@ class OverlayLink {
   #refusal = '';
   /** Changes of the paths to peers. */
   pathChanges = 0;
+  /**
+   * What the latest status says of the identity, also while there is no connection.
+   * @type {{ misuse: ReturnType<typeof misuseOf>, fqdn: string }}
+   */
+  identity = { misuse: '', fqdn: '' };
   /** @type {import('./peers').OverlayStatus | null} the latest one; null = not connected */
   status = null;
 
@@ -53,6 +59,7 @@ class OverlayLink {
       {
         onStatus: (status) => {
           this.status = status;
+          this.identity = { misuse: misuseOf(status, Date.now()), fqdn: status.fqdn };
           const { isRefused, problem } = status.services;
           if (isRefused && problem !== this.#refusal)
             onProblem(`The services of the overlay refuse this node: ${problem}.`);

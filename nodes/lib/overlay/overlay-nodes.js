@@ -40,4 +40,14 @@ function overlayViews() {
   return [...overlayNodes].map(viewOf).sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-module.exports = { MAX_PEERS, overlayNodes, overlayViews, viewOf };
+/** @returns {import('../events/event-book').Fact[]} one for each network in which two programs have this node's identity */
+function identityFacts() {
+  return [...overlayNodes].flatMap(({ id, name, link }) => {
+    const { misuse = '', fqdn = '' } = link?.identity ?? {};
+    if (!misuse) return [];
+    const key = misuse === 'suspended' ? 'identitySuspended' : 'identity';
+    return [{ kind: 'identity', subject: name || id, key, params: { fqdn } }];
+  });
+}
+
+module.exports = { MAX_PEERS, identityFacts, overlayNodes, overlayViews, viewOf };

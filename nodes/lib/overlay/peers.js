@@ -7,6 +7,10 @@ const MAX_PEERS = 1024;
 const MAX_OFFERED = 64;
 const PATHS = /** @type {const} */ (['direct', 'relay', 'none']);
 const MAX_TEXT = 300;
+/** Characters of a problem that are read: it may have one sentence for each URL of the services. */
+const MAX_PROBLEM = 4096;
+/** After this time without another sighting, a second program with this node's identity counts as gone. */
+const TWICE_MS = 600_000;
 
 /**
  * @typedef {object} Peer
@@ -26,6 +30,7 @@ const MAX_TEXT = 300;
  * @property {boolean} areReached
  * @property {string} problem a sentence, '' = none
  * @property {boolean} isRevoked the certificate of this node is revoked
+ * @property {boolean} isSuspended until an operator decides: two programs used the identity of this node
  * @property {boolean} isRefused the services answer, and refuse this node
  *
  * @typedef {{ name: string, network: string, port: number }} Offered
@@ -35,6 +40,7 @@ const MAX_TEXT = 300;
  * @property {string} mode 'tun' or 'netstack'
  * @property {string[]} addresses
  * @property {number | null} certificateExpires ms since 1970
+ * @property {number | null} usedTwice when another program last had this node's identity, ms since 1970; null = never
  * @property {Services} services
  * @property {Offered[]} offered services of this node
  * @property {string} relay in use, '' = none
@@ -89,6 +95,7 @@ function peerOf(given) {
 /** @param {any} given @returns {OverlayStatus} */
 function statusOf(given) {
   const expires = Date.parse(given?.certificateExpires);
+  const usedTwice = Date.parse(given?.usedTwice);
   /** @type {Record<string, number>} */
   const refused = {};
   for (const side of Object.values(given?.refused ?? {})) {
@@ -101,6 +108,7 @@ function statusOf(given) {
     mode: text(given?.mode),
     addresses: list(given?.addresses).map(text).filter(Boolean),
     certificateExpires: Number.isNaN(expires) ? null : expires,
+    usedTwice: Number.isNaN(usedTwice) ? null : usedTwice,
     services: servicesOf(given),
     offered: list(given?.services)
       .slice(0, MAX_OFFERED)
@@ -125,13 +133,15 @@ function offeredOf(given) {
 /** @param {any} given @returns {Services} */
 function servicesOf(given) {
   const areReached = given?.node?.signalling === true;
-  const problem = areReached ? '' : text(given?.servicesError);
+  const whole = areReached ? '' : String(given?.servicesError ?? '').slice(0, MAX_PROBLEM);
+  const problem = text(whole);
   const isRevoked = /\bcertificate\b.*\bis revoked\b/.test(problem);
   return {
     areReached,
     problem,
     isRevoked,
-    isRefused: /\brefuses the connection: /.test(problem)
+    isSuspended: /\bThis node is suspended\b/.test(whole),
+    isRefused: /\brefuses the connection: /.test(whole)
   };
 }
 
@@ -170,11 +180,25 @@ function messageOf({ at, event, text: reason, peer }) {
 }
 
 /**
+ * @param {Pick<OverlayStatus, 'usedTwice' | 'services'>} status
+ * @param {number} now ms since 1970
+ * @returns {'' | 'twice' | 'suspended'} whether another program has this node's identity, and what the services did
+ */
+function misuseOf({ usedTwice, services }, now) {
+  if (services.isSuspended) return 'suspended';
+  return usedTwice !== null && Math.abs(now - usedTwice) < TWICE_MS ? 'twice' : '';
+}
+
+/**
  * The status of an overlay peers node.
  * @param {OverlayStatus} status
+ * @param {number} [now] ms since 1970
  * @returns {import('../base/status').Shown}
  */
-function shownOf({ peers, peersLeftOut, services }) {
+function shownOf({ peers, peersLeftOut, services, usedTwice }, now = Date.now()) {
+  const misuse = misuseOf({ services, usedTwice }, now);
+  if (misuse === 'suspended') return { fill: 'red', shape: 'ring', text: 'suspended: identity used twice' };
+  if (misuse === 'twice') return { fill: 'red', shape: 'dot', text: 'identity used twice' };
   if (services.isRevoked) return { fill: 'red', shape: 'ring', text: 'revoked: invite this node again' };
   if (services.isRefused) return { fill: 'red', shape: 'ring', text: 'the services refuse this node' };
   const direct = peers.filter(({ path }) => path === 'direct').length;
@@ -196,4 +220,4 @@ function shownOf({ peers, peersLeftOut, services }) {
   };
 }
 
-module.exports = { MAX_PEERS, eventOf, messageOf, peerOf, shownOf, statusOf };
+module.exports = { MAX_PEERS, eventOf, messageOf, misuseOf, peerOf, shownOf, statusOf };

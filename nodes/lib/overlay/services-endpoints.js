@@ -20,8 +20,8 @@ const NO_SOCKET =
 /** @typedef {(method: string, url: string, body?: object) => Promise<any>} Ask */
 
 /**
- * Adds GET /seganet/overlay-services, …/policy and …/audit, and POST …/invite, withdraw, revoke, policy and
- * policy/review.
+ * Adds GET /seganet/overlay-services, …/policy and …/audit, and POST …/invite, withdraw, revoke, resume,
+ * policy and policy/review.
  * @param {import('node-red').NodeAPI} RED
  * @param {NodeJS.ProcessEnv} [env]
  */
@@ -90,6 +90,7 @@ function addServicesEndpoints(RED, env = process.env) {
   httpAdmin.post(`${ROOT}/invite`, mayWrite, change('invite', named, invite));
   httpAdmin.post(`${ROOT}/withdraw`, mayWrite, change('withdraw', withId, withdraw));
   httpAdmin.post(`${ROOT}/revoke`, mayWrite, change('revoke', named, revoke));
+  httpAdmin.post(`${ROOT}/resume`, mayWrite, change('resume', named, resume));
   httpAdmin.post(`${ROOT}/policy`, mayWrite, change('policy', fromVersion, setPolicy));
   httpAdmin.post(
     `${ROOT}/policy/review`,
@@ -141,6 +142,13 @@ async function revoke(ask, { name, reason = '', by }) {
       'The body must be {"name":"…"} with the name of a node, and a reason if there is one.'
     );
   return ask('POST', '/v1/revoke', { name, reason, by });
+}
+
+/** @type {(ask: Ask, body: any) => Promise<object>} */
+async function resume(ask, { name, by }) {
+  if (typeof name !== 'string')
+    throw new RangeError('The body must be {"name":"…"} with the name of a node.');
+  return ask('POST', '/v1/resume', { name, by });
 }
 
 /** @type {(ask: Ask, body: any) => Promise<object>} */

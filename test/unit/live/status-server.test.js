@@ -98,7 +98,7 @@ describe('the port of the status page', () => {
     for (const path of paths) expect([path, (await ask(port, path)).status]).toEqual([path, 200]);
     const post = { method: 'POST', body: '{}' };
     const actions = ['wake', 'sleep', 'backup', 'logs'].map((action) => `/seganet/tenants/node/${action}`);
-    for (const action of ['invite', 'withdraw', 'revoke', 'policy', 'policy/review'])
+    for (const action of ['invite', 'withdraw', 'revoke', 'resume', 'policy', 'policy/review'])
       actions.push(`/seganet/overlay-services/${action}`);
     const posted = ['/auth/token', '/seganet/engines/gw/dead-letters', '/seganet/demand', ...actions];
     for (const path of posted) expect([path, (await ask(port, path, post)).status]).toEqual([path, 200]);

@@ -37,10 +37,26 @@ test('has the figures of an overlay network and its peers', () => {
 });
 
 test('a node that is revoked is refused', () => {
-  const services = { areReached: false, problem: 'x', isRevoked: true, isRefused: true };
+  const services = {
+    areReached: false,
+    problem: 'x',
+    isRevoked: true,
+    isSuspended: false,
+    isRefused: true
+  };
   const families = read({ ...view, status: { ...view.status, services } });
   expect(value(families, 'seganet_overlay_services_reached')).toBe(0);
   expect(value(families, 'seganet_overlay_services_refused')).toBe(1);
+});
+
+test('says when another program had the identity, and whether the node is suspended for that', () => {
+  const before = read({ ...view, status: { ...view.status, usedTwice: null } });
+  expect(value(before, 'seganet_overlay_suspended')).toBe(0);
+  expect(value(before, 'seganet_overlay_used_twice_seconds')).toBeUndefined();
+  const services = { ...view.status.services, isSuspended: true };
+  const after = read({ ...view, status: { ...view.status, services, usedTwice: 1_764_500_000_000 } });
+  expect(value(after, 'seganet_overlay_suspended')).toBe(1);
+  expect(value(after, 'seganet_overlay_used_twice_seconds')).toBe(1_764_500_000);
 });
 
 test('is 0 while the program does not answer', () => {

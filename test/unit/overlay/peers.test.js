@@ -3,7 +3,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { eventOf, messageOf, shownOf, statusOf } = require('../../../nodes/lib/overlay/peers');
+const { eventOf, messageOf, misuseOf, shownOf, statusOf } = require('../../../nodes/lib/overlay/peers');
 const { joinProblem, parseOffers } = require('../../../nodes/lib/overlay/settings');
 const { joinArguments, nodeArguments } = require('../../../nodes/lib/overlay/overlay-program');
 
@@ -125,6 +125,7 @@ test('a node that the services refuse is red, and one that does not reach them i
     areReached: false,
     problem: revoked,
     isRevoked: true,
+    isSuspended: false,
     isRefused: true
   });
   expect(shownOf(ofServices(revoked))).toMatchObject({
@@ -135,6 +136,29 @@ test('a node that the services refuse is red, and one that does not reach them i
   expect(shownOf(refused)).toMatchObject({ fill: 'red', text: 'the services refuse this node' });
   for (const given of [ofServices('dial tcp: connection refused'), ofServices(revoked, true), statusOf({})])
     expect(shownOf(given)).toMatchObject({ fill: 'green' });
+});
+
+test('a node whose identity is used twice is red, and says whether the services have suspended it', () => {
+  const now = Date.parse('2026-11-30T12:00:00Z');
+  const status = statusOf({ usedTwice: '2026-11-30T11:51:00Z', node: { signalling: true } });
+  expect(status.usedTwice).toBe(now - 540_000);
+  expect([misuseOf(status, now), shownOf(status, now)]).toEqual([
+    'twice',
+    { fill: 'red', shape: 'dot', text: 'identity used twice' }
+  ]);
+  expect([misuseOf(status, now + 60_000), shownOf(status, now + 60_000).fill]).toEqual(['', 'green']);
+  for (const usedTwice of [undefined, null, 7, {}, 'yesterday'])
+    expect(misuseOf(statusOf({ usedTwice }), now)).toBe('');
+  const refusal =
+    'wss://o/v1/signal refuses the connection: This node is suspended, because two programs used it';
+  // The sentences about other addresses of the services may be long.
+  for (const servicesError of [refusal, `${'x'.repeat(1000)}; ${refusal}`]) {
+    const suspended = statusOf({ servicesError });
+    expect(suspended.services).toMatchObject({ isSuspended: true, isRefused: true, isRevoked: false });
+    expect(suspended.services.problem.length).toBeLessThanOrEqual(300);
+    expect(shownOf(suspended, now)).toMatchObject({ fill: 'red', text: 'suspended: identity used twice' });
+  }
+  expect(statusOf({ servicesError: refusal, node: { signalling: true } }).services.isSuspended).toBe(false);
 });
 
 test('an event becomes a message', () => {

@@ -106,6 +106,8 @@ test('a wrong request reaches no services, and changes nothing', async () => {
     ['/withdraw', { id: 1 }],
     ['/revoke', { name: 'a', reason: {} }],
     ['/revoke', [1]],
+    ['/resume', {}],
+    ['/resume', { name: 7 }],
     ['/policy', { text: '{}' }],
     ['/policy', { from: 1 }],
     ['/policy/review', {}]
@@ -114,6 +116,15 @@ test('a wrong request reaches no services, and changes nothing', async () => {
     expect([name, (await ask(name, body, type)).status]).toEqual([name, 400]);
   expect(asked).toEqual([]);
   expect(audited).toEqual([]);
+});
+
+test('a suspension is ended by name, with who asks, and a line of the audit log', async () => {
+  const ask = await gateway(await services(() => [200, '{}']));
+  expect((await ask('/resume', { name: 'hall-3', reason: 'x' })).status).toBe(200);
+  const { name, by, ...rest } = asked[0].body;
+  expect([asked[0].url, name, rest]).toEqual(['/v1/resume', 'hall-3', {}]);
+  expect(by).toMatch(/^ann /);
+  expect(audited).toEqual([{ event: 'seganet.overlay.resume', name: 'hall-3' }]);
 });
 
 test("a refusal has the services' status and sentence, and no line of the audit log", async () => {

@@ -41,7 +41,8 @@ export function setAttribute(element, name, value) {
  *   columns   { label, numeric, sort: key of a sortable column }
  *   onSort    called with the key of the header that was pressed
  * A cell is a text, { text, state: ok | warn | bad | off, title }, or a button { action: text, label: its name
- * for a screen reader, disabled, key, onPress } that calls onPress(key). The first cell of a row is its header.
+ * for a screen reader, disabled, key, onPress } that calls onPress(key), or a list of buttons. The first cell of
+ * a row is its header.
  */
 export class Table {
   #body;
@@ -103,8 +104,8 @@ export class Table {
 
   #fillRow(row, cells) {
     for (const [index, cell] of cells.entries()) {
-      if (cell.action) {
-        fillButton(row.cells[index], cell);
+      if (cell.action || Array.isArray(cell)) {
+        fillButtons(row.cells[index], [cell].flat());
         continue;
       }
       const { text, state = null, title = null } = typeof cell === 'object' ? cell : { text: cell };
@@ -118,18 +119,18 @@ export class Table {
   }
 }
 
-/** Puts a button into a cell, or updates the one that is there, so that it keeps the focus. */
-function fillButton(cell, { action, label = null, disabled, key, onPress }) {
-  let button = cell.querySelector('button');
-  if (!button) {
-    button = h('button', { type: 'button' });
-    cell.replaceChildren(button);
-  }
-  // Another row may come to this place, with another action.
-  button.onclick = () => onPress(key);
+/** Puts buttons into a cell, or updates those that are there, so that they keep the focus. */
+function fillButtons(cell, buttons) {
+  if (cell.querySelectorAll('button').length !== buttons.length)
+    cell.replaceChildren(...buttons.map(() => h('button', { type: 'button' })));
   // A text that was there before may have been empty.
   for (const name of ['data-empty', 'data-state', 'title']) setAttribute(cell, name, null);
-  setText(button, action);
-  setAttribute(button, 'aria-label', label);
-  button.disabled = disabled;
+  for (const [index, { action, label = null, disabled, key, onPress }] of buttons.entries()) {
+    const button = cell.children[index];
+    // Another row may come to this place, with another action.
+    button.onclick = () => onPress(key);
+    setText(button, action);
+    setAttribute(button, 'aria-label', label);
+    button.disabled = disabled;
+  }
 }

@@ -153,8 +153,10 @@ export class OverlayServices {
     const t = this.#t;
     const { nodes = [], invitations = { open: [], more: 0 }, page = 1, pages = 1 } = this.#overview ?? {};
     if (this.#overview) {
-      const { network, version, online, offline, revoked, found } = this.#overview;
-      const told = { network: visible(network), version: visible(version), online, offline, revoked };
+      // Services of an earlier version suspend no node.
+      const { network, version, online, offline, revoked, suspended = 0, found } = this.#overview;
+      const names = { network: visible(network), version: visible(version) };
+      const told = { ...names, online, offline, revoked, suspended };
       setText(this.#counts, t('overlayServices.counts', told));
       this.#pager.show(page, pages, t('overlayServices.page', { page, pages, found }));
     } else this.#pager.show(1, 1);
@@ -180,7 +182,8 @@ export class OverlayServices {
   }
 
   #nodeRow(node) {
-    const { name, groups, devices, revoked, from, version, expires, seen } = node;
+    const { name, groups, devices, revoked, suspended, from, version, expires, seen } = node;
+    const revoke = this.#button('revoke', name, name, this.#askRevoke);
     return [
       visible(name),
       this.#stateOf(node),
@@ -191,20 +194,23 @@ export class OverlayServices {
       revoked ? '–' : this.#time(expires),
       revoked
         ? this.#button('inviteAgain', name, name, this.#inviteAgain)
-        : this.#button('revoke', name, name, this.#askRevoke)
+        : suspended && this.#mayWrite
+          ? [this.#button('resume', name, name, this.#askResume), revoke]
+          : revoke
     ];
   }
 
-  #stateOf({ online, seen, revoked, reason, expires, twice, twiceFrom = [] }) {
+  #stateOf({ online, seen, revoked, reason, expires, suspended, twice, twiceFrom = [] }) {
     const t = this.#t;
     if (revoked) {
       const title = visible(`${this.#time(revoked)} ${reason ?? ''}`.trim());
       const why = reason ? `: ${visible(reason)}` : '';
       return { text: `${t('overlayServices.is.revoked')}${why}`, state: 'off', title };
     }
-    if (twice) {
-      const text = t('overlayServices.is.twice', { places: visible(twiceFrom.join(', ')) });
-      return { text, state: 'bad', title: this.#time(twice) };
+    if (suspended || twice) {
+      const places = visible(twiceFrom.join(', '));
+      const text = t(`overlayServices.is.${suspended ? 'suspended' : 'twice'}`, { places });
+      return { text, state: 'bad', title: this.#time(suspended || twice) };
     }
     if (Date.parse(expires) < Date.now()) return { text: t('overlayServices.is.expired'), state: 'bad' };
     if (online) return { text: t('overlayServices.is.online'), state: 'ok', title: this.#time(seen) };
@@ -243,6 +249,15 @@ export class OverlayServices {
     this.#confirm.ask(text, t('overlayServices.revoke'), async () => {
       if (await this.#change('revoke', { name }))
         setText(this.#told, t('overlayServices.revoked', { name: visible(name) }));
+    });
+  };
+
+  #askResume = (name) => {
+    const t = this.#t;
+    const text = t('overlayServices.sureResume', { name: visible(name) });
+    this.#confirm.ask(text, t('overlayServices.resume'), async () => {
+      if (await this.#change('resume', { name }))
+        setText(this.#told, t('overlayServices.resumed', { name: visible(name) }));
     });
   };
 

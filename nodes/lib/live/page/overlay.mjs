@@ -14,7 +14,8 @@ const columns = (t, names) => names.map(([name, numeric]) => ({ label: t(`overla
 function stateOf(t, { status }) {
   const word = (name, state) => ({ text: t(`overlay.${name}`), state });
   if (!status) return word('missing', 'bad');
-  const { isRevoked, isRefused, areReached } = status.services;
+  const { isRevoked, isSuspended, isRefused, areReached } = status.services;
+  if (isSuspended) return word('suspended', 'bad');
   if (isRevoked || isRefused) return word(isRevoked ? 'revoked' : 'refused', 'bad');
   return areReached ? word('reached', 'ok') : word('unreached', 'warn');
 }
