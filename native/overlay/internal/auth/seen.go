@@ -120,6 +120,24 @@ func sessionEvents(old *seenRecord, n wire.Seen) (list []audit.Entry) {
 	return list
 }
 
+// resumed records that a node was not connected since it was suspended, which no node service reports. Programs that both go
+// on begin a new series.
+func (s *seen) resumed(fqdn string, since time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.nodes[fqdn]
+	if old == nil {
+		return
+	}
+	next := *old
+	next.Online, next.series = false, overlaps{}
+	if next.At.Before(since) {
+		next.At = since.UTC().Truncate(time.Second)
+	}
+	s.nodes[fqdn] = &next
+	s.unsaved[fqdn] = struct{}{}
+}
+
 // writeSeen saves the changed records in the database.
 func (s *Service) writeSeen() error {
 	s.seen.mu.Lock()
@@ -165,7 +183,7 @@ func (s *Service) addSeen(info *wire.NodeInfo, resumed time.Time) {
 	if resumed.After(settled) {
 		settled = resumed
 	}
-	if settled.Truncate(time.Second).After(info.Twice) {
+	if !info.Twice.After(settled) {
 		info.Twice, info.TwiceFrom = time.Time{}, nil
 	}
 }

@@ -129,6 +129,7 @@ func (s *Service) Resume(r wire.ResumeRequest) error {
 	if err := r.Validate(); err != nil {
 		return invalid(err)
 	}
+	var since time.Time
 	err := s.update(func(tx *bbolt.Tx) error {
 		n, err := readNode(tx, r.Name)
 		if err != nil {
@@ -141,17 +142,14 @@ func (s *Service) Resume(r wire.ResumeRequest) error {
 			return err
 		}
 		now := s.now()
+		since = n.Suspended
 		n.Suspended, n.Resumed = time.Time{}, now
 		return errors.Join(putJSON(tx.Bucket(bucketNodes), []byte(n.Name), n), advance(tx, now, metaRevNo, metaVersion))
 	})
 	if err != nil {
 		return err
 	}
-	s.seen.mu.Lock()
-	if seen := s.seen.nodes[wire.NodeFQDN(r.Name, s.network)]; seen != nil {
-		seen.series = overlaps{} // programs that go on begin a new one
-	}
-	s.seen.mu.Unlock()
+	s.seen.resumed(wire.NodeFQDN(r.Name, s.network), since)
 	s.audit.Add(audit.Entry{Event: audit.Resumed, Node: r.Name, By: r.By})
 	return nil
 }
