@@ -13,6 +13,7 @@
 //	go run ./lab devices [COUNT]         100 devices behind b, both NATs symmetric: reached by name, TCP and UDP, both ways
 //	go run ./lab sleep                   the first packet to a peer that was never contacted
 //	go run ./lab mapped                  symmetric NATs of which one maps ports by PCP, NAT-PMP, UPnP (miniupnpd)
+//	go run ./lab twice                   what happens to one program is no alarm; a copy of its keys is noticed, and both are stopped
 //	go run ./lab rate [direct|relay]       TCP throughput between two hosts
 //
 //	a 192.168.11.2 ─ NAT 10.77.0.11 ─┬─ bridge ─┬─ NAT 10.77.0.12 ─ 192.168.12.2 b
@@ -35,7 +36,7 @@ var tools = []string{"echo", "gaps", "watch", "publish", "subscribe", "probe", "
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|mqtt|chaos|clock|idle|gone|devices|sleep|mapped|rate")
+		fmt.Fprintln(os.Stderr, "usage: lab matrix|faults|relays|mqtt|chaos|clock|idle|gone|devices|sleep|mapped|twice|rate")
 		os.Exit(2)
 	}
 	if slices.Contains(tools, os.Args[1]) {
@@ -102,6 +103,8 @@ func command(ctx context.Context, name string, args []string) error {
 		return sleep(l)
 	case "mapped":
 		return mapped(l)
+	case "twice":
+		return twice(l)
 	case "rate":
 		return rate(l, args)
 	}

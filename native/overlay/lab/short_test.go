@@ -21,6 +21,12 @@ func TestANodeBehindANAT64Connects(t *testing.T) {
 	}
 }
 
+func TestACopyOfANodeIsStoppedAndNothingElse(t *testing.T) {
+	if err := twice(testLab(t, "w", nil)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTheFirstPacketToAnUnknownPeerIsNotLost(t *testing.T) {
 	if err := sleep(testLab(t, "f", nil)); err != nil {
 		t.Error(err)
