@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// copyLimit is how long the services may take to suspend a node that runs twice: 15 s, a reconnection, and a busy machine.
+	// copyLimit is how long the services may take to suspend a node that runs twice: 15 s, a reconnection, and a busy
+	// machine.
 	copyLimit = 45 * time.Second
 	// backLimit is how long a node may take to be back, after a fault or when it is resumed.
 	backLimit = 30 * time.Second

@@ -25,8 +25,9 @@ const (
 	maxSocketPath = 107
 )
 
-// AdminHandler returns the API of the administration: overview, nodes, invitations, revocation, the end of a suspension, policy, its check and
-// review, the audit log, rotation. It does not check permissions: the mode of the socket restricts access.
+// AdminHandler returns the API of the administration: overview, nodes, invitations, revocation, the end of a
+// suspension, policy, its check and review, the audit log, rotation. It does not check permissions: the mode of the
+// socket restricts access.
 func (s *Service) AdminHandler() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, f func(r *http.Request) (any, error)) {

@@ -120,8 +120,8 @@ func sessionEvents(old *seenRecord, n wire.Seen) (list []audit.Entry) {
 	return list
 }
 
-// resumed records that a node was not connected since it was suspended, which no node service reports. Programs that both go
-// on begin a new series.
+// resumed records that a node was not connected since it was suspended, which no node service reports. Programs that
+// both go on begin a new series.
 func (s *seen) resumed(fqdn string, since time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

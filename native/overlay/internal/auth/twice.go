@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// overlapLasts is how long two programs must use one identity before the node is suspended. One program that replaces
-	// another one may overlap with it, for example when a container is updated.
+	// overlapLasts is how long two programs must use one identity before the node is suspended. One program that
+	// replaces another one may overlap with it, for example when a container is updated.
 	overlapLasts = 15 * time.Second
 	// overlapForgotten is how long after the begin of a series an overlap still belongs to it.
 	overlapForgotten = 10 * time.Minute
-	// maxSuspensions bounds the suspensions of an hour. Node services report the overlaps, so a faulty or stolen one could
-	// otherwise stop a whole network.
+	// maxSuspensions bounds the suspensions of an hour. Node services report the overlaps, so a faulty or stolen one
+	// could otherwise stop a whole network.
 	maxSuspensions = 10
 )
 
@@ -32,8 +32,8 @@ type overlaps struct {
 	stated bool      // the series was reported as lasting
 }
 
-// add adds a later overlap. begins: it is the first of a series; lasts: it is the first that shows that the series lasts.
-// Both clocks must have advanced, because a report may be late, and the clocks of node services may differ.
+// add adds a later overlap. begins: it is the first of a series; lasts: it is the first that shows that the series
+// lasts. Both clocks must have advanced, because a report may be late, and the clocks of node services may differ.
 func (o *overlaps) add(at, now time.Time) (begins, lasts bool) {
 	if o.first.IsZero() || at.Sub(o.first) > overlapForgotten || now.Sub(o.heard) > overlapForgotten {
 		*o = overlaps{first: at, heard: now}
@@ -89,8 +89,8 @@ func (s *Service) usedTwice(fqdn string) {
 	}
 }
 
-// suspend puts the certificates of a node on the revocation list until Resume or Revoke. The node keeps its name, keys and
-// addresses.
+// suspend puts the certificates of a node on the revocation list until Resume or Revoke. The node keeps its name, keys
+// and addresses.
 func (s *Service) suspend(name string) error {
 	isNew := false
 	err := s.update(func(tx *bbolt.Tx) error {

@@ -194,8 +194,8 @@ func (c *Client) Withdraw(ctx context.Context, r wire.WithdrawRequest) error {
 	return c.do(ctx, http.MethodPost, "/v1/withdraw", &r, nil)
 }
 
-// do sends a request to the first URL that answers. An answer that is a *wire.Error ends the search. If a proxy is not in
-// the way, do connects to the URLs as package eyeballs does, and sends the request by one connection only.
+// do sends a request to the first URL that answers. An answer that is a *wire.Error ends the search. If a proxy is not
+// in the way, do connects to the URLs as package eyeballs does, and sends the request by one connection only.
 func (c *Client) do(ctx context.Context, method, path string, q, v any) error {
 	var body []byte
 	if q != nil {

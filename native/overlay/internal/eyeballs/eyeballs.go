@@ -9,8 +9,8 @@ import (
 )
 
 // First calls dial with the numbers 0 to count-1 and returns the first result, with its number. The next number begins
-// when the one before has failed, or after delay. The context of the others then ends, and what they still return is given
-// to drop. If all fail, First returns their errors, in the order of the numbers. REQUIRES: count > 0.
+// when the one before has failed, or after delay. The context of the others then ends, and what they still return is
+// given to drop. If all fail, First returns their errors, in the order of the numbers. REQUIRES: count > 0.
 func First[T any](ctx context.Context, count int, delay time.Duration, dial func(ctx context.Context, number int) (T, error), drop func(T)) (value T, number int, err error) {
 	type result struct {
 		number int

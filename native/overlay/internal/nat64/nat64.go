@@ -36,8 +36,8 @@ var wellKnown = netip.MustParsePrefix("64:ff9b::/96")
 // lengths are those that a prefix may have, the most usual first.
 var lengths = []int{96, 64, 56, 48, 40, 32}
 
-// Map writes an IPv4 address into a prefix (RFC 6052, section 2.2). It returns false for a prefix of another length, and
-// for a private address in the well-known prefix.
+// Map writes an IPv4 address into a prefix (RFC 6052, section 2.2). It returns false for a prefix of another length,
+// and for a private address in the well-known prefix.
 func Map(prefix netip.Prefix, a netip.Addr) (netip.Addr, bool) {
 	a = a.Unmap()
 	if !a.Is4() || !valid(prefix) || prefix == wellKnown && private(a) {
@@ -185,8 +185,8 @@ func (f *Finder) lookup(ctx context.Context, name string) ([]netip.Addr, error) 
 	return net.DefaultResolver.LookupNetIP(ctx, "ip6", name+".")
 }
 
-// Reach returns the address by which this host reaches an address: the address itself, or one in the network's prefix if
-// it is an IPv4 address to which the host has no route.
+// Reach returns the address by which this host reaches an address: the address itself, or one in the network's prefix
+// if it is an IPv4 address to which the host has no route.
 func (f *Finder) Reach(ctx context.Context, a netip.Addr) netip.Addr {
 	return f.reach(a, func() (netip.Prefix, bool) { return f.Prefix(ctx) })
 }

@@ -122,8 +122,8 @@ func inOrder(urls []string, best string) []string {
 	return slices.Concat(urls[at:], urls[:at])
 }
 
-// dial connects to the first of the node services that answers. Only the connection that is used begins with a hello, so the
-// services take no notice of the others.
+// dial connects to the first of the node services that answers. Only the connection that is used begins with a hello,
+// so the services take no notice of the others.
 func (n *Node) dial(ctx context.Context, urls []string, m *identity.Member) (*nodes.Client, string, error) {
 	ctx, done := context.WithCancel(ctx)
 	defer done()

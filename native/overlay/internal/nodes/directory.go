@@ -20,7 +20,8 @@ type entry struct {
 	since    int64                 // number of its newest connection
 	ended    int64                 // number of the newest connection to another service that has ended
 	about    about
-	// twice is when two programs were last proven to use the identity, and twiceFrom where from. overlapped: not reported yet.
+	// twice is when two programs were last proven to use the identity, and twiceFrom where from. overlapped: not
+	// reported yet.
 	twice      time.Time
 	twiceFrom  []string
 	overlapped bool

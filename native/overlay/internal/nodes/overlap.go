@@ -25,10 +25,10 @@ const twiceText = "Another program uses this node's identity. The list of nodes 
 
 // replace ends a node's connection after the node has connected from an address again, here or to another service.
 //
-// A program closes its connection before it opens another one. So replace first checks the old connection: if its program
-// still answers, two programs with the node's keys run at this moment. A restart, a power cut, a new address, a NAT that
-// forgot the connection, and a virtual machine that was reset do not look like that, because nothing answers then.
-// REQUIRES: s.mu.
+// A program closes its connection before it opens another one. So replace first checks the old connection: if its
+// program still answers, two programs with the node's keys run at this moment. A restart, a power cut, a new address,
+// a NAT that forgot the connection, and a virtual machine that was reset do not look like that, because nothing
+// answers then. REQUIRES: s.mu.
 func (s *Server) replace(old *session, from, reason string) {
 	name := old.peer.FQDN
 	if _, runs := s.probing[name]; runs || len(s.probing) >= maxProbes {

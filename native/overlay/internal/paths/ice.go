@@ -184,9 +184,9 @@ func (m *Manager) begin(p *peer, epoch int64) {
 	}
 }
 
-// isNew is true for a usable candidate of this node that the peer does not have. ICE's library does not filter the addresses
-// of a shared port, among them those of the overlay, and finds an outside address once for each of them. The caller holds
-// m.mu.
+// isNew is true for a usable candidate of this node that the peer does not have. ICE's library does not filter the
+// addresses of a shared port, among them those of the overlay, and finds an outside address once for each of them. The
+// caller holds m.mu.
 func (m *Manager) isNew(r *round, c ice.Candidate) bool {
 	a, err := netip.ParseAddr(c.Address())
 	if err != nil || !m.usable(a) {
@@ -272,8 +272,8 @@ func (m *Manager) end(p *peer) {
 	}
 }
 
-// findNAT6 is findNAT with one destination, the relay's STUN: a node that reaches the relay by IPv6 cannot reach its own
-// IPv4 relayed address, unless a NAT64 does.
+// findNAT6 is findNAT with one destination, the relay's STUN: a node that reaches the relay by IPv6 cannot reach its
+// own IPv4 relayed address, unless a NAT64 does.
 func (m *Manager) findNAT6(ctx context.Context, a *Allocation) NAT {
 	x, err := m.mux.GetXORMappedAddr(net.UDPAddrFromAddrPort(a.at), time.Second)
 	if err != nil || ctx.Err() != nil {

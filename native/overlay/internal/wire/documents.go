@@ -93,9 +93,9 @@ type Documents struct {
 	Policy      Signed `json:"policy"`
 	Revocations Signed `json:"revocations"`
 	Roots       Signed `json:"roots"`
-	// Suspended are the revoked serial numbers of nodes that are suspended, not revoked. The authentication service adds
-	// them for node services that ask for them, as earlier versions accept no such key. They only change what a refused
-	// node is told.
+	// Suspended are the revoked serial numbers of nodes that are suspended, not revoked. The authentication service
+	// adds them for node services that ask for them, as earlier versions accept no such key. They only change what a
+	// refused node is told.
 	Suspended []string `json:"suspended,omitempty"`
 }
 
