@@ -93,3 +93,27 @@ test('makes a path that loses every third probe backup, without payload, and act
   child.kill('SIGTERM');
   await once(child, 'exit');
 });
+
+test('makes a path backup before its signal is too weak, by the trend of a file of signals', async () => {
+  const file = path.join(lab.folder, 'wireless');
+  const levels = (/** @type {number} */ dbm) =>
+    fs.writeFileSync(file, `title\ntitle\n    p1: 0000 70. ${dbm}. -256\n    p2: 0000 70. -50. -256\n`);
+  levels(-50);
+  const quick = ['--every', '250', '--backup-after', '1', '--backup-ahead', '6', '--signals', file];
+  const { child, log } = await lab.watch('--paths', 'p1,p2', '--auto-backup', ...quick);
+  await until(ACTIVE);
+  let dbm = -50;
+  const falls = setInterval(() => levels(Math.max(-79, (dbm -= 1))), 350);
+  try {
+    await until(DEMOTED);
+  } finally {
+    clearInterval(falls);
+  }
+  // -82 dBm are 40 %, below which it would be backup without a trend.
+  expect(dbm).toBeGreaterThan(-80);
+  expect(log.find(({ state }) => state === 'backup')?.why).toMatch(
+    /^link quality of \d\d % \(-\d\d dBm\) falls, and will be below 40 % in 6 s$/
+  );
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+});

@@ -123,3 +123,35 @@ describe('the interface', () => {
     expect(quality.figures(10_000)).toEqual(NOTHING);
   });
 });
+
+describe('the trend of the signal', () => {
+  /** @param {[at: number, dbm: number][]} readings */
+  function seen(readings) {
+    const quality = new Quality(1000);
+    for (const [at, dbm] of readings) quality.seen({ device: 'wlan0', dbm, bytes: null }, at);
+    return quality;
+  }
+  /** @type {[number, number][]} */
+  const falling = [0, 1, 2, 3, 4].map((s) => [s * 1000, -60 - 3 * s]);
+
+  test('leads to the link quality of the time ahead', () => {
+    const quality = seen(falling);
+    expect(quality.expectedPercent(4000, 0)).toBe(Math.round(linkPercentOf(-72)));
+    expect(quality.expectedPercent(4000, 3000)).toBe(Math.round(linkPercentOf(-81)));
+    expect(quality.expectedPercent(4000, 10_000)).toBe(Math.round(linkPercentOf(-102)));
+  });
+
+  test('of noise around one level is about that level', () => {
+    const quality = seen([-70, -74, -66, -74, -70].map((dbm, i) => [i * 1000, dbm]));
+    expect(Math.abs((quality.expectedPercent(4000, 3000) ?? 0) - linkPercentOf(-71))).toBeLessThan(4);
+  });
+
+  test('is unknown from few readings, a short span, and another interface', () => {
+    expect(new Quality(1000).expectedPercent(0, 3000)).toBe(null);
+    expect(seen(falling.slice(0, 3)).expectedPercent(2000, 3000)).toBe(null);
+    expect(seen(falling.map(([at, dbm]) => [at / 4, dbm])).expectedPercent(1000, 3000)).toBe(null);
+    const moved = seen(falling);
+    moved.seen({ device: 'wlan1', dbm: -50, bytes: null }, 5000);
+    expect(moved.expectedPercent(5000, 3000)).toBe(null);
+  });
+});

@@ -112,19 +112,24 @@ describe('the command line', () => {
         lossPercent: 20,
         rttMs: Infinity,
         backupAfterMs: 10_000,
-        activeAfterMs: 30_000
-      }
+        activeAfterMs: 30_000,
+        aheadMs: 0
+      },
+      signals: ''
     });
     const args = ['--auto-backup', '--backup-below', '0', '--backup-loss', '100', '--backup-rtt', '250'];
-    const times = ['--backup-after', '1', '--active-after', '3600'];
-    expect(readArguments(['watch', ...args, ...times], {}).options).toMatchObject({
+    const times = ['--backup-after', '1', '--active-after', '3600', '--backup-ahead', '3'];
+    const more = ['--signals', '/run/modem'];
+    expect(readArguments(['watch', ...args, ...times, ...more], {}).options).toMatchObject({
       autoBackup: true,
+      signals: '/run/modem',
       limits: {
         belowPercent: 0,
         lossPercent: 100,
         rttMs: 250,
         backupAfterMs: 1000,
-        activeAfterMs: 3_600_000
+        activeAfterMs: 3_600_000,
+        aheadMs: 3000
       }
     });
   });
@@ -138,6 +143,8 @@ describe('the command line', () => {
     ['--backup-rtt', '60001'],
     ['--backup-after', '0'],
     ['--backup-after', '601'],
+    ['--backup-ahead', '11'],
+    ['--backup-ahead', '-1'],
     ['--active-after', '0.5'],
     ['--active-after', '3601']
   ])('refuses %s %s', (name, value) => {

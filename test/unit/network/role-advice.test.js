@@ -9,7 +9,8 @@ const LIMITS = {
   lossPercent: 20,
   rttMs: 500,
   backupAfterMs: 10_000,
-  activeAfterMs: 30_000
+  activeAfterMs: 30_000,
+  aheadMs: 3000
 };
 const FIGURES = {
   signalDbm: null,
@@ -218,4 +219,37 @@ test('always keeps one path active that was set active, the best known kind of t
     }
     expect(changes.z).toBe(undefined);
   }
+});
+
+describe('with a look ahead', () => {
+  test.each([
+    [60, 39, 'link quality of 60 % (-80 dBm) falls, and will be below 40 % in 3 s'],
+    [60, 40, ''],
+    [60, null, ''],
+    [39, 80, 'link quality of 39 % (-80 dBm) is below 40 %']
+  ])('%i %% now and %j %% then: %j', (now, then, complaint) =>
+    expect(complaintOf(wifi(now), LIMITS, then)).toBe(complaint)
+  );
+
+  test('leaves a path whose signal falls before it is bad, and returns once it rises', () => {
+    const bench = both();
+    bench.set('wlan0', { quality: wifi(60), expectedPercent: 20 }).pass(12);
+    expect(bench.log).toEqual([
+      '11 wlan0 backup: link quality of 60 % (-80 dBm) falls, and will be below 40 % in 3 s'
+    ]);
+    // It is better than the limit by the margin, but its signal still falls.
+    bench.set('wlan0', { quality: wifi(60), expectedPercent: 45 }).pass(40);
+    expect(bench.log.length).toBe(1);
+    bench.set('wlan0', { quality: wifi(60), expectedPercent: 75 }).pass(31);
+    expect(bench.log.at(-1)).toBe('83 wlan0 active: good for 30 s');
+  });
+
+  test('keeps the last active path, however its signal falls', () => {
+    const bench = both();
+    bench
+      .set('eth0', { isUp: false })
+      .set('wlan0', { quality: wifi(60), expectedPercent: 0 })
+      .pass(60);
+    expect(bench.roles.wlan0).toBe('active');
+  });
 });

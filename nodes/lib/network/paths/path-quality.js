@@ -29,6 +29,9 @@ const LEAST_PROBES = 10;
 const MOST_PROBES = 200;
 /** Window of signal and bytes. */
 const WINDOW_MS = 5000;
+/** Fewer signals, or a shorter span of them, give no trend. */
+const LEAST_SIGNALS = 4;
+const LEAST_SPAN_MS = 2000;
 /** Each new round trip counts for an eighth [RFC 6298, 2.3]. */
 const SMOOTHING = 1 / 8;
 
@@ -113,6 +116,26 @@ class Quality {
       txBytesPerSecond: this.#rate('tx'),
       rxBytesPerSecond: this.#rate('rx')
     };
+  }
+
+  /**
+   * Returns the link quality that the trend of the signal leads to (least squares over the readings of 5 s).
+   * @param {number} now
+   * @param {number} aheadMs
+   * @returns {number | null} percent; null: there are too few readings
+   */
+  expectedPercent(now, aheadMs) {
+    const { length } = this.#signals;
+    const span = length > 0 ? this.#signals[length - 1].at - this.#signals[0].at : 0;
+    if (length < LEAST_SIGNALS || span < LEAST_SPAN_MS) return null;
+    const mean = (/** @type {number[]} */ values) => values.reduce((sum, value) => sum + value, 0) / length;
+    const [at, dbm] = [
+      mean(this.#signals.map((each) => each.at)),
+      mean(this.#signals.map((each) => each.dbm))
+    ];
+    const products = this.#signals.map((each) => (each.at - at) * (each.dbm - dbm));
+    const squares = this.#signals.map((each) => (each.at - at) ** 2);
+    return rounded(linkPercentOf(dbm + (mean(products) / mean(squares)) * (now + aheadMs - at)));
   }
 
   #loss() {

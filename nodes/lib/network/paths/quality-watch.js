@@ -29,9 +29,13 @@ const { Wireless } = require('./wireless');
  * @property {Inspect} [inspect]
  */
 
-/** @returns {Inspect} reads the interfaces of this machine */
-function inspector() {
-  const wireless = new Wireless();
+/**
+ * Reads the interfaces of this machine.
+ * @param {string} [file] with the signals, in the format of /proc/net/wireless; '' = that of the kernel
+ * @returns {Inspect}
+ */
+function inspector(file = '') {
+  const wireless = new Wireless(file === '' ? {} : { file });
   return (names, now) => {
     const signals = wireless.read(names, now);
     const bytes = readCounters();
@@ -43,6 +47,7 @@ function inspector() {
 
 class QualityWatch {
   #advice;
+  #aheadMs;
   #everyMs;
   #inspect;
   /** By name. @type {Map<string, InstanceType<typeof Quality>>} */
@@ -54,6 +59,7 @@ class QualityWatch {
   constructor({ limits, everyMs, acts, inspect = inspector() }) {
     this.acts = acts;
     this.#advice = new Advice(limits);
+    this.#aheadMs = limits.aheadMs;
     this.#everyMs = everyMs;
     this.#inspect = inspect;
     this.#qualities = new Map();
@@ -92,7 +98,9 @@ class QualityWatch {
     }
     const before = this.#advised;
     const rated = subjects.map(({ path: { name, role }, isUp }) => {
-      return { name, role, isUp, quality: this.#qualityOf(name).figures(now) };
+      const quality = this.#qualityOf(name);
+      const expectedPercent = this.#aheadMs > 0 ? quality.expectedPercent(now, this.#aheadMs) : null;
+      return { name, role, isUp, quality: quality.figures(now), expectedPercent };
     });
     this.#advised = this.#advice.evaluate(rated, now);
     return rated.flatMap(({ name, role }) => {
@@ -137,4 +145,4 @@ class QualityWatch {
   }
 }
 
-module.exports = { QualityWatch };
+module.exports = { QualityWatch, inspector };

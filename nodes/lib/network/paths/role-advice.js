@@ -3,18 +3,20 @@
 
 /** @typedef {import('./path-settings').Role} Role */
 /**
- * isUp: by its health; role: as configured by the user.
- * @typedef {{ name: string, role: Role, isUp: boolean, quality: import('./path-quality').Figures }} Subject
+ * isUp: by its health; role: as configured by the user; expectedPercent: the link quality in `aheadMs`, null = unknown.
+ * @typedef {{ name: string, role: Role, isUp: boolean, quality: import('./path-quality').Figures,
+ *            expectedPercent?: number | null }} Subject
  */
 /**
  * Worse values are bad; rttMs: Infinity = no limit. The times: how long a path must be bad before it becomes backup,
- * and good before it is active again.
+ * and good before it is active again. aheadMs: how far the trend of the signal is continued, 0 = it does not count.
  * @typedef {object} Limits
  * @property {number} belowPercent
  * @property {number} lossPercent
  * @property {number} rttMs
  * @property {number} backupAfterMs
  * @property {number} activeAfterMs
+ * @property {number} aheadMs
  */
 /** why: '' = the configured role, without any complaint so far. @typedef {{ role: Role, why: string }} Advised */
 /**
@@ -23,7 +25,13 @@
  */
 /** @typedef {{ path: Subject, state: State, complaint: string, isGood: boolean }} Case */
 
-const DEFAULTS = Object.freeze({ belowPercent: 40, lossPercent: 20, backupAfterS: 10, activeAfterS: 30 });
+const DEFAULTS = Object.freeze({
+  belowPercent: 40,
+  lossPercent: 20,
+  backupAfterS: 10,
+  activeAfterS: 30,
+  aheadS: 0
+});
 
 /**
  * A path is good again when it is better than its limits by these margins: points of link quality, and fractions of
@@ -37,11 +45,14 @@ const RTT_PART = 4 / 5;
  * Returns what is wrong with a path. Unknown figures are ignored.
  * @param {import('./path-quality').Figures} figures
  * @param {Limits} limits
+ * @param {number | null} [expectedPercent] as in Subject
  * @returns {string} '' = nothing
  */
-function complaintOf({ linkPercent, signalDbm, lossPercent, rttMs }, limits) {
+function complaintOf({ linkPercent, signalDbm, lossPercent, rttMs }, limits, expectedPercent = null) {
   if (linkPercent !== null && linkPercent < limits.belowPercent)
     return `link quality of ${linkPercent} % (${signalDbm} dBm) is below ${limits.belowPercent} %`;
+  if (linkPercent !== null && expectedPercent !== null && expectedPercent < limits.belowPercent)
+    return `link quality of ${linkPercent} % (${signalDbm} dBm) falls, and will be below ${limits.belowPercent} % in ${limits.aheadMs / 1000} s`;
   if (lossPercent !== null && lossPercent > limits.lossPercent)
     return `${lossPercent} % of the probes had no answer, more than ${limits.lossPercent} %`;
   if (rttMs !== null && rttMs > limits.rttMs)
@@ -101,8 +112,9 @@ class Advice {
     // With 'auto', the role may be different after the interface was missing.
     const isOther = !old || (path.role === 'backup' && old.role === 'active');
     const state = isOther ? { role: path.role, why: '', since: null } : old;
-    const complaint = complaintOf(path.quality, this.#limits);
-    return { path, state, complaint, isGood: complaintOf(path.quality, this.#margin) === '' };
+    const { quality, expectedPercent = null } = path;
+    const complaint = complaintOf(quality, this.#limits, expectedPercent);
+    return { path, state, complaint, isGood: complaintOf(quality, this.#margin, expectedPercent) === '' };
   }
 
   /** Makes the best path active at once. @param {Case[]} cases */

@@ -13,6 +13,7 @@ const advice = require('../role-advice').DEFAULTS;
  * @property {import('../path-settings').Broker | null} broker null = no probes
  * @property {boolean} autoBackup
  * @property {import('../role-advice').Limits} limits of quality
+ * @property {string} signals file with signal levels; '' = the kernel's
  * @property {number} everyMs
  * @property {number} timeoutMs
  * @property {string} stateDir
@@ -35,15 +36,22 @@ const OPTIONS = {
   'backup-rtt': `  --backup-rtt MS    a path with a longer round trip is bad, 1 to 60000; default: no limit`,
   'backup-after': `  --backup-after SECONDS
                      a path becomes backup after it was bad for this long, 1 to 600; default ${advice.backupAfterS}`,
+  'backup-ahead': `  --backup-ahead SECONDS
+                     Wi-Fi whose signal falls is bad this long before its link quality reaches --backup-below, 0 to 10; default ${advice.aheadS}`,
   'active-after': `  --active-after SECONDS
                      and active again after it was good for this long, 1 to 3600; default ${advice.activeAfterS}`,
+  signals: `  --signals FILE     levels in dBm in the format of /proc/net/wireless, instead of that file, for modems that do not report there`,
   force: `  --force            proceed even if there are other MPTCP endpoints (NetworkManager, or set up by hand), and keep those`,
   'state-dir': `  --state-dir DIR    where the previous state and the status are saved; default ${defaultDirectory()}`,
   json: `  --json             print one JSON object; with watch, one per line`
 };
 
 /** Options of watch only. */
-const QUALITY = ['auto-backup', 'backup-below', 'backup-loss', 'backup-rtt', 'backup-after', 'active-after'];
+const QUALITY = [
+  'auto-backup',
+  ...['backup-below', 'backup-loss', 'backup-rtt', 'backup-after', 'backup-ahead', 'active-after'],
+  'signals'
+];
 
 const RIGHTS = 'Requires root or CAP_NET_ADMIN.';
 
@@ -102,7 +110,8 @@ function readLimits(text) {
     lossPercent: number('backup-loss', advice.lossPercent, 0, 100, 'percent'),
     rttMs: text('backup-rtt') === undefined ? Infinity : number('backup-rtt', 0, 1, 60000, 'milliseconds'),
     backupAfterMs: number('backup-after', advice.backupAfterS, 1, 600, 'seconds') * 1000,
-    activeAfterMs: number('active-after', advice.activeAfterS, 1, 3600, 'seconds') * 1000
+    activeAfterMs: number('active-after', advice.activeAfterS, 1, 3600, 'seconds') * 1000,
+    aheadMs: number('backup-ahead', advice.aheadS, 0, 10, 'seconds') * 1000
   };
 }
 
@@ -117,6 +126,7 @@ const readArguments = (args, env = process.env) =>
       broker: broker ? checkBroker(broker) : null,
       autoBackup: given.flag('auto-backup'),
       limits: readLimits((name) => given.text(name)),
+      signals: given.text('signals') ?? '',
       everyMs: checkNumber('every', given.text('every') ?? String(everyMs), 250, 60000),
       timeoutMs: checkNumber('timeout', given.text('timeout') ?? String(timeoutMs), 100, 10000),
       stateDir: given.folder('state-dir') ?? defaultDirectory(env),

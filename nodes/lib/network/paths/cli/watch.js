@@ -1,12 +1,13 @@
 'use strict';
 
 const dns = require('node:dns/promises');
+const fs = require('node:fs');
 const net = require('node:net');
 const { needRights } = require('../../common/rights');
 const { EXIT } = require('../../common/network-error');
 const { change, view } = require('../path-steps-run');
 const { HintListener } = require('../probe-hints');
-const { QualityWatch } = require('../quality-watch');
+const { QualityWatch, inspector } = require('../quality-watch');
 const { Monitor } = require('../route-monitor');
 const { prepareAll, refuse } = require('../prepare-paths');
 const { prober } = require('../path-probe');
@@ -92,6 +93,16 @@ async function listenForHints(directory, watcher, output) {
   }
 }
 
+/** @param {string} file */
+function isReadable(file) {
+  try {
+    fs.accessSync(file, fs.constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * @param {import('./usage').Options} options
  * @param {import('../../../base/cli/cli-output').Output} output
@@ -99,7 +110,7 @@ async function listenForHints(directory, watcher, output) {
  */
 async function watch(options, output) {
   needRights('watch', 'routes and MPTCP endpoints');
-  const { stateDir, broker, everyMs, timeoutMs, limits, autoBackup: acts } = options;
+  const { stateDir, broker, everyMs, timeoutMs, limits, autoBackup: acts, signals } = options;
   return locked(stateDir, async () => {
     const ended = new Promise((resolve) =>
       ['SIGTERM', 'SIGINT'].forEach((name) => process.once(name, resolve))
@@ -108,6 +119,11 @@ async function watch(options, output) {
     refuse(refusals, options.force);
     for (const warning of warningsOf(prepared)) await output.note(`seganet-paths: Warning: ${warning}`);
     const log = logger(options.json, output);
+    if (signals !== '' && !isReadable(signals)) {
+      await output.note(
+        `seganet-paths: Warning: ${signals} cannot be read, so signals are unknown until it can. See --signals.`
+      );
+    }
     if (prepared.paths.length === 0) log('', 'waiting', 'there is no default route yet');
     const { ask, isUrgent } = prober();
     if (broker && !isUrgent) {
@@ -121,7 +137,7 @@ async function watch(options, output) {
         view: () => view(options.paths, stateDir),
         change: (next) => change(next, stateDir),
         ask: asker(options, now, ask),
-        qualityWatch: new QualityWatch({ limits, everyMs, acts }),
+        qualityWatch: new QualityWatch({ limits, everyMs, acts, inspect: inspector(signals) }),
         report: (mptcp, paths) =>
           writeStatus(stateDir, {
             version: 1,
