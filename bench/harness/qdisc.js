@@ -28,6 +28,20 @@ function tbf(dev, rate, { burst = 3028, within = [] } = {}) {
   there(`tc qdisc add dev ${dev} parent 1:1 handle 10: pfifo_fast`);
 }
 
+/**
+ * Changes the rate of a link that tbf() shapes, at both ends. Waiting packets stay.
+ * @param {string} dev at both ends @param {number} rate bit/s
+ * @param {string[]} there prefix of a command at the other end
+ * @param {number} [burst] as in tbf()
+ */
+function retune(dev, rate, there, burst = 15000) {
+  const line = `qdisc change dev ${dev} root handle 1: tbf rate ${Math.round(rate)}bit burst ${burst} latency 50ms`;
+  for (const within of [[], there]) {
+    const [command, ...args] = [...within, 'tc', ...line.split(' ')];
+    run(command, args);
+  }
+}
+
 const seganetNet = path.join(__dirname, '../../nodes/lib/network/qdisc/cli/seganet-net.js');
 
 /** Fraction of the link that htb guarantees to each band that is not urgent. */
@@ -152,4 +166,4 @@ function bitsPerSecond(text) {
   return found ? Number(found[1]) * (factor[/** @type {'k'} */ (found[2]?.toLowerCase())] ?? 1) : NaN;
 }
 
-module.exports = { shape, shapes, tbf, readBands, difference, bitsPerSecond };
+module.exports = { retune, shape, shapes, tbf, readBands, difference, bitsPerSecond };

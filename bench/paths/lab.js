@@ -6,7 +6,7 @@
 const fs = require('node:fs');
 const { holdCloud, namesOf, run, within } = require('../harness/netns');
 const { tbf } = require('../harness/qdisc');
-const { Watch, undo } = require('./watch');
+const { Watch, apply, undo } = require('./watch');
 
 /** Mbit/s of the paper's two paths. */
 const PAPER = [31.31, 47.1];
@@ -45,6 +45,7 @@ class PathsLab {
     this.addresses = ['', '198.18.1.1', '198.18.2.1'];
     /** @type {Watch | undefined} */
     this.watching = undefined;
+    this.isApplied = false;
   }
 
   /**
@@ -199,6 +200,12 @@ class PathsLab {
     this.watching = await Watch.start(paths, `${this.broker}:${port}`, more);
   }
 
+  /** Sets up the paths without a watch: from then on, only the kernel acts. @param {string} paths */
+  apply(paths) {
+    apply(paths);
+    this.isApplied = true;
+  }
+
   /** The output of the watch, with the time of each line. */
   get watchLog() {
     return this.watching?.log ?? [];
@@ -206,9 +213,10 @@ class PathsLab {
 
   /** Stops the watch and undoes its changes. */
   async unwatch() {
-    if (!this.watching) return;
-    await this.watching.stop();
+    if (!this.watching && !this.isApplied) return;
+    await this.watching?.stop();
     this.watching = undefined;
+    this.isApplied = false;
     undo();
   }
 

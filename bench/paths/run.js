@@ -22,7 +22,8 @@ const { pausesOf } = require('./pauses');
  * @typedef {object} PathsPlan
  * @property {string} [paths] of SEGANET_UPLINK_PATHS and the watch; '' = none. Default p1,p2
  * @property {boolean} [mptcp] the broker speaks MPTCP. Default true
- * @property {boolean} [watch] runs `seganet-paths watch`. Default: if there are paths
+ * @property {boolean | 'apply'} [watch] runs `seganet-paths watch`, or only `apply`. Default: if there are paths
+ * @property {string[]} [watchArgs] more arguments of the watch
  * @property {string} [system] of bench/systems or bench/paths/systems. Default seganet
  * @property {number} seconds of load @property {number} [warmup] seconds of it that do not count
  * @property {import('../harness/traffic').Traffic[]} traffic
@@ -117,7 +118,8 @@ async function measurePaths(lab, plan) {
   try {
     await stage.open({ 'sample-every': 1 });
     const cloud = /** @type {import('../harness/cloud').Cloud} */ (stage.cloud);
-    if (paths && plan.watch !== false) await lab.watch(paths, cloud.tlsPort);
+    if (plan.watch === 'apply') lab.apply(paths);
+    else if (paths && plan.watch !== false) await lab.watch(paths, cloud.tlsPort, plan.watchArgs);
     const { gateway } = await stage.startSystem(system, allSystems());
     observer = new Observer(lab, gateway);
     await observer.whole(plan.mptcp === false ? 1 : paths.split(',').filter(Boolean).length);

@@ -53,7 +53,10 @@ class Watch {
   }
 }
 
+/** Applies the settings once, without a watch. @param {string} paths */
+const apply = (paths) => run(process.execPath, [command, 'apply', '--paths', paths]);
+
 /** Removes the settings that the watch has left in place. */
 const undo = () => run(process.execPath, [command, 'undo']);
 
-module.exports = { Watch, undo };
+module.exports = { Watch, apply, undo };
