@@ -11,6 +11,12 @@
 #include "device.h"
 
 namespace bench {
+namespace {
+
+// Bytes of an observation's token. Those of requests have four, those of hellos one.
+constexpr size_t kObserveToken = 2;
+
+}  // namespace
 
 Connection::~Connection() {
   if (fd_ >= 0) close(fd_);
@@ -108,20 +114,36 @@ bool Connection::OnStream(std::string_view in, int64_t now_us) {
     const coap::Parsed parsed = coap::Parse(in, &message);
     if (parsed == coap::Parsed::kBad) return false;
     if (parsed == coap::Parsed::kMore) break;
-    if (message.code >> 5 != 7) {
-      if (ready_) {
-        OnAnswer(message.token, message.code, message.size, now_us);
-      } else if (!OnHelloAnswer(message, now_us)) {
-        return false;
-      }
-    } else if (message.code == coap::kPing) {
-      coap::Append(out_, coap::kPong, message.token, {});
-      ++fleet_.totals.pongs;
-    }
+    if (!OnMessage(message, now_us)) return false;
     in.remove_prefix(message.size);
   }
   in_.assign(in);
   return true;
+}
+
+bool Connection::OnMessage(const coap::Message& message, int64_t now_us) {
+  const uint8_t kind = message.code >> 5;
+  if (message.code == coap::kPing) {
+    coap::Append(out_, coap::kPong, message.token, {});
+    ++fleet_.totals.pongs;
+  } else if (kind == 0 && message.code != 0) {
+    AnswerRequest(message.token);
+  } else if (kind == 2 || kind == 4 || kind == 5) {
+    if (!ready_) return OnHelloAnswer(message, now_us);
+    if (message.token.size() == kObserveToken) {
+      observations_.Take(message.code, message.body, now_us);
+    } else {
+      OnAnswer(message.token, message.code, message.size, now_us);
+    }
+  }
+  return true;
+}
+
+void Connection::AnswerRequest(std::string_view token) {
+  using std::literals::string_view_literals::operator""sv;
+  // Content-Format 10000 (application/vnd.ocf+cbor), and {"v": 1}.
+  coap::Append(out_, coap::kContent, token, "\xC2\x27\x10\xFF\xA1\x61v\x01"sv);
+  ++fleet_.totals.requests_answered;
 }
 
 void Connection::OnDatagram(std::string_view in, int64_t now_us) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../common/coap.h"
+#include "notices.h"
 #include "settings.h"
 
 namespace bench {
@@ -15,12 +16,17 @@ namespace bench {
 class CoapDevice;
 
 // A TCP connection or UDP socket, and the devices that use it. Over TCP it first sends the messages
-// of Settings::hellos, each after a 2.xx answer to the one before. Answers Pings (RFC 8323, 5.4).
+// of Settings::hellos, each after a 2.xx answer to the one before. Answers Pings (RFC 8323, 5.4),
+// and requests with a small map, as a device that others read. Messages with a token of two bytes
+// are notifications: a hello was a GET that observes with this token.
 //
 // Thread safety: none; one thread owns all connections.
 class Connection {
  public:
-  Connection(uint32_t number, const CoapFleet& fleet) : number_(number), fleet_(fleet) {}
+  Connection(uint32_t number, const CoapFleet& fleet)
+      : number_(number),
+        fleet_(fleet),
+        observations_(fleet.settings.notices_below, &fleet.totals.notices) {}
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -36,6 +42,7 @@ class Connection {
   uint8_t refused() const { return refused_; }
   // Bodies of the answers to the hellos.
   const std::vector<std::string>& answers() const { return answers_; }
+  const Observations& observations() const { return observations_; }
 
   // Handles epoll events. Returns false if the connection is lost.
   bool OnEvents(uint32_t events);
@@ -53,6 +60,8 @@ class Connection {
  private:
   bool Read();
   bool OnStream(std::string_view in, int64_t now_us);
+  bool OnMessage(const coap::Message& message, int64_t now_us);
+  void AnswerRequest(std::string_view token);
   bool OnHelloAnswer(const coap::Message& message, int64_t now_us);
   bool SendHello();
   void OnDatagram(std::string_view in, int64_t now_us);
@@ -62,6 +71,7 @@ class Connection {
 
   const uint32_t number_;
   const CoapFleet fleet_;
+  Observations observations_;
   int fd_ = -1;
   bool ready_ = false;
   uint8_t refused_ = 0;

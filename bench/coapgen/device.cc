@@ -39,8 +39,7 @@ CoapDevice::CoapDevice(uint32_t number, Connection* connection, const CoapFleet&
   const Settings& settings = fleet_.settings;
   uint8_t last = 0;
   for (const std::string& segment : settings.path) {
-    const bool own = segment == "{id}";
-    coap::AppendOption(options_, &last, coap::kUriPath, own ? DeviceId(record_device()) : segment);
+    coap::AppendOption(options_, &last, coap::kUriPath, SegmentOf(segment));
   }
   if (settings.content_format >= 0) {
     const auto format = static_cast<unsigned>(settings.content_format);
@@ -53,6 +52,12 @@ CoapDevice::CoapDevice(uint32_t number, Connection* connection, const CoapFleet&
     coap::AppendOption(options_, &last, coap::kUriQuery, settings.query);
   }
   if (settings.body != Body::kNone) options_.push_back('\xFF');
+}
+
+std::string CoapDevice::SegmentOf(const std::string& segment) const {
+  if (segment == "{id}") return DeviceId(record_device());
+  const std::vector<std::string>& targets = fleet_.settings.targets;
+  return segment == "{to}" ? targets[number_ % targets.size()] : segment;
 }
 
 void CoapDevice::Pump() {

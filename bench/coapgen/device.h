@@ -71,6 +71,7 @@ class CoapDevice {
     bool done;
   };
 
+  std::string SegmentOf(const std::string& segment) const;
   void Post(int64_t intended_us, int64_t now_us);
   // Appends the whole message to the connection's bytes.
   void AppendRequest(uint32_t seq, const Flight& flight);

@@ -2,16 +2,20 @@
 // (--mode open): they send at times that do not depend on the answers, each device as a Poisson
 // process or evenly spread. Closed loop: each device keeps --window requests open, which finds the
 // server's maximum. --mode burst: all --burst requests are due at the start. --mode hold: no
-// requests, only answers to Pings, for --seconds.
+// requests, only answers to Pings and to the requests of others, for --seconds.
 //
 // A device has a connection of its own, or --connections are shared. With --hellos FILE each
 // connection sends messages of this list (common/list.h) before the load, such as a sign-in, and
 // waits for a 2.xx answer to each: --hello-steps messages for each connection. --answers FILE gets
-// options and payload of these answers, in the order of the messages.
+// options and payload of these answers, in the order of the messages. If the last of a connection's
+// hellos observe topics of other devices, their notifications are counted (notices.h), but not
+// those of the devices from --notices-below on. --path oic/route/{to}/x with --targets FILE sends
+// each device's requests to one target of that list.
 //
 // Standard output: {"event":"ready","us":…} when all connections are open and their hellos
-// answered, {"event":"start","us":…} when sending begins, the result as one JSON object at the end.
-// Exit code 1 if the devices could not connect, or a hello had another answer than 2.xx.
+// answered, {"event":"start","us":…} when sending begins, {"event":"notices","us":…,"count":…}
+// fifty times a second while notifications arrive, the result as one JSON object at the end. Exit
+// code 1 if the devices could not connect, or a hello had another answer than 2.xx.
 
 #include <signal.h>
 #include <sys/epoll.h>
@@ -28,6 +32,7 @@
 #include "../common/list.h"
 #include "connection.h"
 #include "device.h"
+#include "notices.h"
 #include "settings.h"
 
 namespace bench {
@@ -98,6 +103,7 @@ class CoapLoad {
       const int64_t next_us = schedule_.next_us();
       const int64_t wait_us = next_us == kNever ? 5000 : start_us + next_us - NowUs();
       Wait(std::clamp<int64_t>(wait_us, 0, 5000));
+      TellNotices(now_us);
       if (end_answered_ == 0 && NowUs() >= end_us_) {
         end_answered_ = totals_.answered;
         cpu_seconds_ = CpuSeconds() - cpu_before;
@@ -116,6 +122,8 @@ class CoapLoad {
     const auto mean = [](uint64_t sum, uint64_t n) { return n == 0 ? 0 : (sum + n / 2) / n; };
     const uint64_t refused = t.client_errors + t.unavailable + t.server_errors;
     const double seconds = settings_.load.seconds();
+    Reached reached;
+    for (const auto& connection : connections_) reached.Add(connection->observations());
     std::string out =
         "{" + field("devices", devices_.size()) + field("sent", t.sent) +
         field("answered", t.answered) + field("answeredInTime", end_answered_) +
@@ -130,6 +138,10 @@ class CoapLoad {
         field("offered", rate_.messages() / seconds) + field("seconds", seconds) +
         field("connections", connections_.size()) + field("lastSentUs", Since(t.last_sent_us)) +
         field("lastAnsweredUs", Since(t.last_answered_us)) + field("pongs", t.pongs) +
+        field("requestsAnswered", t.requests_answered) + field("notices", t.notices.received) +
+        field("skipped", t.notices.skipped) + field("backward", t.notices.backward) +
+        field("unreadable", t.notices.unreadable) + field("failedNotices", t.notices.failed) +
+        "\"noticeUs\":" + t.notices.latency_us.Json(true) + ",\"reached\":" + reached.Json() + "," +
         field("hellosUs", hellos_us_) + "\"helloUs\":" + t.hello_us.Json() + "," +
         "\"answerUs\":" + t.answer_us.Json() + ",\"roundUs\":" + t.round_us.Json() +
         ",\"sendLagUs\":" + t.send_lag_us.Json() + "," + field("cpuSeconds", cpu_seconds_) +
@@ -173,6 +185,16 @@ class CoapLoad {
       all.insert(all.end(), own.begin(), own.end());
     }
     return WriteList(settings_.answers, all) ? "" : "--answers cannot be written";
+  }
+
+  void TellNotices(int64_t now_us) {
+    const uint64_t count = totals_.notices.received;
+    if (count == told_notices_ || now_us < next_notices_us_) return;
+    told_notices_ = count;
+    next_notices_us_ = now_us + 20'000;
+    std::printf("{\"event\":\"notices\",\"us\":%lld,\"count\":%llu}\n",
+                static_cast<long long>(now_us), static_cast<unsigned long long>(count));
+    std::fflush(stdout);
   }
 
   void AddBurst() {
@@ -231,6 +253,8 @@ class CoapLoad {
   int64_t start_us_ = 0;
   int64_t end_us_ = 0;
   int64_t next_check_us_ = 0;
+  int64_t next_notices_us_ = 0;
+  uint64_t told_notices_ = 0;
   uint64_t end_answered_ = 0;
   double cpu_seconds_ = 0;     // until the end of sending
   std::vector<uint32_t> due_;  // devices with newly due requests

@@ -49,7 +49,8 @@ Settings ReadSettings(int argc, char** argv) {
                          {"window", "64"},        {"seed", "1"},
                          {"hellos", ""},          {"hello-steps", "1"},
                          {"hellos-at-once", "0"}, {"hello-seconds", "60"},
-                         {"answers", ""},         {"out", ""}},
+                         {"answers", ""},         {"out", ""},
+                         {"targets", ""},         {"notices-below", "100000"}},
                         argc, argv);
   Settings settings;
   settings.server.sin_family = AF_INET;
@@ -65,6 +66,7 @@ Settings ReadSettings(int argc, char** argv) {
   settings.method = kMethods[options.Choice("method", {"post", "put", "get"})];
   settings.first = static_cast<uint32_t>(options.Integer("first", 0, 50000));
   settings.path = Segments(options.Text("path"));
+  settings.targets = ReadList(options.Text("targets"));
   settings.query = options.Text("query").substr(0, 200);
   settings.content_format = static_cast<int>(options.Integer("content-format", -1, 65535));
   settings.load.poisson = IsSecond(options, "arrivals", "periodic", "poisson");
@@ -85,12 +87,19 @@ Settings ReadSettings(int argc, char** argv) {
   settings.hello_steps = static_cast<size_t>(options.Integer("hello-steps", 1, 20000));
   settings.hellos_at_once = static_cast<size_t>(options.Integer("hellos-at-once", 0, 20000));
   settings.hello_seconds = options.Number("hello-seconds", 0.1, 3600);
+  settings.notices_below = static_cast<uint32_t>(options.Integer("notices-below", 1, 100000));
   settings.answers = options.Text("answers");
   settings.out = options.Text("out");
   const size_t wanted = settings.connections * settings.hello_steps;
   if (!options.Text("hellos").empty() && settings.hellos.size() < wanted) {
     std::fprintf(stderr, "--hellos has %zu messages; %zu are needed\n", settings.hellos.size(),
                  wanted);
+    std::exit(2);
+  }
+  const auto names_target = [](const std::string& segment) { return segment == "{to}"; };
+  if (settings.targets.empty() &&
+      std::any_of(settings.path.begin(), settings.path.end(), names_target)) {
+    std::fprintf(stderr, "--path with {to} needs --targets\n");
     std::exit(2);
   }
   if (settings.udp && (settings.connections != settings.load.devices || !settings.hellos.empty())) {

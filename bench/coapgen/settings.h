@@ -10,6 +10,7 @@
 #include "../common/histogram.h"
 #include "../loadgen/options.h"
 #include "../loadgen/rate.h"
+#include "notices.h"
 
 namespace bench {
 
@@ -33,16 +34,19 @@ struct Settings {
   double drain_seconds = 20;
   size_t request_bytes = 109;
   size_t window = 64;  // most unanswered requests of a connection; further due requests wait
-  std::vector<std::string> path;  // segments; {id} is the device's name
-  std::string query;              // one Uri-Query; empty = none
-  int content_format = -1;        // -1 = no such option
+  std::vector<std::string> path;  // segments; {id} is the device's name, {to} its target
+  // Values of {to}: device i has the one with the number i % targets.size().
+  std::vector<std::string> targets;
+  std::string query;        // one Uri-Query; empty = none
+  int content_format = -1;  // -1 = no such option
   // The messages that a connection sends before the load, each after a 2.xx answer to the one
   // before. Those of connection i begin at i * hello_steps. Empty = none.
   std::vector<std::string> hellos;
   size_t hello_steps = 1;
-  size_t hellos_at_once = 0;  // most connections that are in these messages; 0 = all
-  double hello_seconds = 60;  // longest time for all of them
-  std::string answers;        // file for the bodies of their answers; empty = none
+  size_t hellos_at_once = 0;            // most connections that are in these messages; 0 = all
+  uint32_t notices_below = UINT32_MAX;  // notifications of devices from this number on do not count
+  double hello_seconds = 60;            // longest time for all of them
+  std::string answers;                  // file for the bodies of their answers; empty = none
   std::string out;
 };
 
@@ -59,6 +63,7 @@ struct Totals {
   uint64_t resets = 0;
   uint64_t lost_connections = 0;
   uint64_t pongs = 0;
+  uint64_t requests_answered = 0;  // of others, to a device
   uint64_t request_bytes = 0;
   uint64_t response_bytes = 0;
   int64_t last_sent_us = 0;      // time of the last request
@@ -66,6 +71,7 @@ struct Totals {
   Histogram answer_us;           // intended to answered
   Histogram round_us;            // first written to answered
   Histogram send_lag_us;         // intended to written
+  Notices notices;
   Histogram hello_us;  // of a connection: from connect() to the last answer before the load
 };
 

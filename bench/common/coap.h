@@ -13,6 +13,7 @@ inline constexpr uint8_t kGet = 0x01;
 inline constexpr uint8_t kPost = 0x02;
 inline constexpr uint8_t kPut = 0x03;
 inline constexpr uint8_t kChanged = 0x44;
+inline constexpr uint8_t kContent = 0x45;
 inline constexpr uint8_t kCsm = 0xE1;
 inline constexpr uint8_t kPing = 0xE2;
 inline constexpr uint8_t kPong = 0xE3;

@@ -32,6 +32,7 @@ const programs = {
       'coapgen/main.cc',
       'coapgen/connection.cc',
       'coapgen/device.cc',
+      'coapgen/notices.cc',
       'coapgen/settings.cc',
       'loadgen/schedule.cc',
       'loadgen/rate.cc'

@@ -188,6 +188,12 @@ function processCpu(pid) {
   return (Number(stat[14 - 3]) + Number(stat[15 - 3])) / ticksPerSecond;
 }
 
+/** @param {number} pid @returns {number} resident bytes of one process without its group */
+function processRss(pid) {
+  const { stat } = parseStat(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  return Number(stat[24 - 3]) * pageBytes;
+}
+
 /**
  * Returns the CPU time of all processes on this machine, including steal time.
  * @returns {number} seconds of all cores
@@ -247,6 +253,7 @@ module.exports = {
   readGroup,
   readCpu,
   processCpu,
+  processRss,
   readGroups,
   readThreads,
   threadUse,

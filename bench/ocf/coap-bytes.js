@@ -35,10 +35,16 @@ function coapBody(options, payload = Buffer.alloc(0)) {
   return Buffer.concat(parts);
 }
 
-/** Returns a message with a token of one byte. @param {number} code @param {Buffer} body of coapBody() */
-function coapFrame(code, body) {
+const TOKEN = Buffer.from([1]);
+
+/**
+ * Returns a message.
+ * @param {number} code @param {Buffer} body of coapBody() @param {Buffer} [token]
+ */
+function coapFrame(code, body, token = TOKEN) {
   const [nibble, more] = extended(body.length);
-  return Buffer.concat([Buffer.from([(nibble << 4) | 1]), more, Buffer.from([code, 1]), body]);
+  const head = Buffer.from([(nibble << 4) | token.length]);
+  return Buffer.concat([head, more, Buffer.from([code]), token, body]);
 }
 
 /**

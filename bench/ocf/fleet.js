@@ -12,6 +12,7 @@ const { coapBody, coapFrame, payloadOf, readList, writeList } = require('./coap-
 /** @typedef {{ di: string, uid: string, token: string }} Account of a device */
 /** @typedef {import('./ocf-stage').OcfStage} OcfStage */
 
+const GET = 1;
 const POST = 2;
 const PUT = 3;
 /** A user has at most 1,024 topics. */
@@ -21,14 +22,15 @@ const AT_ONCE = 128;
 /** Codes that are written to the store at a time. */
 const CODES_AT_ONCE = 1000;
 
+/** @param {string} where such as oic/rd @returns {import('./coap-bytes').Option[]} */
+const pathOptions = (where) => where.split('/').map((segment) => [OPTION.URI_PATH, segment]);
+
 /** @param {number} number @returns {string} the name of coapgen's device, which is the last segment of its topic */
 const nameOf = (number) => `dev-${String(number).padStart(5, '0')}`;
 
 /** @param {string} where such as oic/rd @param {number} method @param {unknown} [body] a map */
 function request(where, method, body) {
-  const options = where
-    .split('/')
-    .map((segment) => /** @type {import('./coap-bytes').Option} */ ([OPTION.URI_PATH, segment]));
+  const options = pathOptions(where);
   if (body === undefined) return coapFrame(method, coapBody(options));
   return coapFrame(method, coapBody([...options, [OPTION.CONTENT_FORMAT, uint(FORMAT.OCF)]], encode(body)));
 }
@@ -39,6 +41,17 @@ const signIn = ({ di, uid, token }) =>
 
 /** @param {number} number of the device that posts to it */
 const makeTopic = (number) => request(`oic/ps/${nameOf(number)}`, PUT);
+
+/**
+ * Observes a topic (RFC 7641), with a token of two bytes, by which coapgen recognizes notifications.
+ * @param {number} number of the device that posts to it
+ * @param {number} token 0..65535, unique on the connection
+ */
+function observe(number, token) {
+  /** @type {import('./coap-bytes').Option[]} */
+  const options = [[OPTION.OBSERVE, ''], ...pathOptions(`oic/ps/${nameOf(number)}`)];
+  return coapFrame(GET, coapBody(options), Buffer.from([token >> 8, token & 255]));
+}
 
 /** @param {string} di @param {number} links */
 const publish = (di, links) =>
@@ -115,4 +128,4 @@ async function signUp(stage, count, { ofUser = OF_USER, atOnce } = {}) {
   return { accounts, load };
 }
 
-module.exports = { signUp, signIn, makeTopic, publish, linkOf, hello };
+module.exports = { signUp, signIn, makeTopic, observe, publish, linkOf, hello };
