@@ -895,6 +895,17 @@ export declare class Engine {
     payload: Uint8Array
   ): boolean;
   /**
+   * Gives the same answer to several requests, such as a notification to all observers, for less than one
+   * answerRequest() each. A connection that has closed gets none.
+   * @param to at most 1,024
+   */
+  answerRequests(
+    to: { connection: number; token: Uint8Array }[],
+    code: number,
+    options: [number: number, value: Uint8Array][],
+    payload: Uint8Array
+  ): void;
+  /**
    * The connection has proven to be `device`, and moves to its worker. An older connection of the device is closed.
    * A further call with the same device changes the times and the owner.
    * @param untilMs since 1970; then the device is forgotten. 0 = no end

@@ -11,6 +11,7 @@ namespace seganet::binding {
 namespace {
 
 constexpr size_t kMaxTokenBytes = 8;
+constexpr uint32_t kMaxAddressees = 1024;
 constexpr uint32_t kMaxOptions = 256;
 constexpr uint32_t kMaxSegments = 128;
 constexpr size_t kMaxSegmentBytes = 255;
@@ -141,6 +142,41 @@ bool ReadOptions(Napi::Env env, Napi::Value value, coap::OptionValues* options) 
   return true;
 }
 
+bool ReadToken(Napi::Env env, Napi::Value value, std::string* token) {
+  return ReadBuffer(env, value, "token", token) &&
+         (token->size() <= kMaxTokenBytes || Fail(env, "token must be at most 8 bytes"));
+}
+
+bool ReadReply(const Napi::CallbackInfo& info, size_t first, DeskReply* reply) {
+  const Napi::Env env = info.Env();
+  return ReadInt<uint8_t>(env, info[first], "code", 0x40, 0xBF, &reply->code) &&
+         ReadOptions(env, info[first + 1], &reply->options) &&
+         ReadBuffer(env, info[first + 2], "payload", &reply->payload);
+}
+
+bool ReadAddressees(Napi::Env env, Napi::Value value, std::vector<DeskAddressee>* to) {
+  if (value.IsEmpty()) return false;
+  if (!value.IsArray() || value.As<Napi::Array>().Length() > kMaxAddressees) {
+    return Fail(env, "to must be an array of at most 1024 requests");
+  }
+  const auto list = value.As<Napi::Array>();
+  to->reserve(list.Length());
+  for (uint32_t i = 0; i < list.Length(); ++i) {
+    const Napi::HandleScope scope(env);
+    const Napi::Value each = list.Get(i);
+    if (each.IsEmpty()) return false;
+    if (!each.IsObject()) return Fail(env, "each request must be an object");
+    const auto object = each.As<Napi::Object>();
+    DeskAddressee addressee;
+    if (!ReadConnection(env, object.Get("connection"), &addressee.connection) ||
+        !ReadToken(env, object.Get("token"), &addressee.token)) {
+      return false;
+    }
+    to->push_back(std::move(addressee));
+  }
+  return true;
+}
+
 bool ReadTexts(Napi::Env env, Napi::Value value, const std::string& name,
                std::vector<std::string>* texts) {
   if (value.IsEmpty()) return false;
@@ -196,22 +232,22 @@ Napi::Value EngineWrap::TakeDesk(const Napi::CallbackInfo& info) {
 
 Napi::Value EngineWrap::AnswerRequest(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  uint64_t connection = 0;
-  std::string token, payload;
-  uint8_t code = 0;
-  coap::OptionValues options;
-  if (!ReadConnection(env, info[0], &connection) || !ReadBuffer(env, info[1], "token", &token) ||
-      !ReadInt<uint8_t>(env, info[2], "code", 0x40, 0xBF, &code) ||
-      !ReadOptions(env, info[3], &options) || !ReadBuffer(env, info[4], "payload", &payload)) {
-    return env.Undefined();
-  }
-  if (token.size() > kMaxTokenBytes) {
-    Fail(env, "token must be at most 8 bytes");
+  DeskAddressee to;
+  DeskReply reply;
+  if (!ReadConnection(env, info[0], &to.connection) || !ReadToken(env, info[1], &to.token) ||
+      !ReadReply(info, 2, &reply)) {
     return env.Undefined();
   }
   return Napi::Boolean::New(
-      env, handle_->engine.AnswerRequest(connection, std::move(token), code, std::move(options),
-                                         std::move(payload)));
+      env, handle_->engine.AnswerRequest(to.connection, std::move(to.token), reply.code,
+                                         std::move(reply.options), std::move(reply.payload)));
+}
+
+void EngineWrap::AnswerRequests(const Napi::CallbackInfo& info) {
+  std::vector<DeskAddressee> to;
+  DeskReply reply;
+  if (!ReadAddressees(info.Env(), info[0], &to) || !ReadReply(info, 1, &reply)) return;
+  handle_->engine.AnswerRequests(to, std::move(reply));
 }
 
 Napi::Value EngineWrap::IdentifyConnection(const Napi::CallbackInfo& info) {

@@ -193,6 +193,7 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::TakeOverDevice>("takeOverDevice"),
                       InstanceMethod<&EngineWrap::TakeDesk>("takeDesk"),
                       InstanceMethod<&EngineWrap::AnswerRequest>("answerRequest"),
+                      InstanceMethod<&EngineWrap::AnswerRequests>("answerRequests"),
                       InstanceMethod<&EngineWrap::IdentifyConnection>("identifyConnection"),
                       InstanceMethod<&EngineWrap::SettleRequest>("settleRequest"),
                       InstanceMethod<&EngineWrap::GrantConnection>("grantConnection"),

@@ -32,6 +32,7 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   // engine_desk.cc
   Napi::Value TakeDesk(const Napi::CallbackInfo& info);
   Napi::Value AnswerRequest(const Napi::CallbackInfo& info);
+  void AnswerRequests(const Napi::CallbackInfo& info);
   Napi::Value IdentifyConnection(const Napi::CallbackInfo& info);
   Napi::Value SettleRequest(const Napi::CallbackInfo& info);
   Napi::Value GrantConnection(const Napi::CallbackInfo& info);

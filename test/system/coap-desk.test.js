@@ -301,6 +301,12 @@ describe('a request desk', () => {
     expect(engine.settleRequest(99, Buffer.alloc(1))).toBe(false);
     expect(() => engine.answerRequest(1, Buffer.alloc(9), 0x45, [], Buffer.alloc(0))).toThrow(/8 bytes/);
     expect(engine.answerRequest(99, Buffer.alloc(1), 0x45, [], Buffer.alloc(0))).toBe(false);
+    const all = (/** @type {any} */ to) => engine.answerRequests(to, 0x45, [], Buffer.alloc(0));
+    expect(() => all(Array(1025).fill({ connection: 1, token: Buffer.alloc(1) }))).toThrow(/1024 requests/);
+    expect(() => all([{ connection: 1, token: Buffer.alloc(9) }])).toThrow(/8 bytes/);
+    expect(() => all([{ connection: 1 }])).toThrow(/token/);
+    expect(() => all([7])).toThrow(/object/);
+    expect(all([{ connection: 99, token: Buffer.alloc(1) }])).toBe(undefined);
     expect(engine.identifyConnection(99, 'd', '', 0)).toBe(false);
   });
 });

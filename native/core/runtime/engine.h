@@ -125,6 +125,9 @@ class Engine : private ReceiptSink {
   // Answers a request (StreamSession::Answer).
   bool AnswerRequest(uint64_t connection, std::string token, uint8_t code,
                      coap::OptionValues options, std::string payload);
+  // Gives the same answer to several requests, for less than one AnswerRequest() each. Unknown
+  // connections get none.
+  void AnswerRequests(const std::vector<DeskAddressee>& to, DeskReply reply);
   // The connection has proven to be a device. It moves to the worker of the device, and an older
   // connection of the device is closed. False also if the connection has another device, or the id
   // is not allowed.

@@ -33,6 +33,18 @@ bool Engine::AnswerRequest(uint64_t connection, std::string token, uint8_t code,
   return true;
 }
 
+void Engine::AnswerRequests(const std::vector<DeskAddressee>& to, DeskReply reply) {
+  if (closed_) return;
+  const auto shared = std::make_shared<const DeskReply>(std::move(reply));
+  std::vector<std::vector<DeskAddressee>> parts(workers_.size());
+  for (const DeskAddressee& each : to) {
+    if (const auto worker = desk_.WorkerOf(each.connection)) parts[*worker].push_back(each);
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!parts[i].empty()) workers_[i]->desk().AnswerAll(std::move(parts[i]), shared);
+  }
+}
+
 bool Engine::IdentifyConnection(uint64_t connection, DeskIdentity identity) {
   if (closed_ || identity.device.empty() || identity.device.size() > kMaxDeviceBytes ||
       (!options_.odd_topics && IsOddTopic(identity.device))) {

@@ -46,6 +46,49 @@ TEST_F(EngineDesk, RequestsReachTheDeskAndItsAnswersReachThePeer) {
   EXPECT_EQ(client.Next().code, kUnauthorized);
 }
 
+TEST_F(EngineDesk, OneAnswerReachesTheRequestsOfAllWorkers) {
+  Start({}, Plan());
+  const uint16_t port = ListenDesk();
+  std::vector<std::unique_ptr<Client>> clients;
+  std::vector<DeskAddressee> to{{999, "unknown"}};
+  for (int i = 0; i < 8; ++i) {
+    const std::string token = "t" + std::to_string(i);
+    clients.push_back(std::make_unique<Client>(port));
+    to.push_back({Asked(clients.back().get(), token).connection, token});
+  }
+  engine_.AnswerRequests(to, {kContent, {{12, "f"}}, "yes"});
+  for (size_t i = 0; i < clients.size(); ++i) {
+    const CoapMessage answer = clients[i]->Next();
+    EXPECT_EQ(answer.code, kContent);
+    EXPECT_EQ(answer.token, "t" + std::to_string(i));
+    EXPECT_EQ(answer.payload, "yes");
+  }
+  engine_.AnswerRequests({}, {kContent, {}, ""});
+}
+
+// More than the output that a connection holds until the end of a turn.
+TEST_F(EngineDesk, ManyAnswersInOneTurnAllArriveInOrder) {
+  Start({}, Plan());
+  Client client(ListenDesk());
+  client.Request(1, {"d", "x"}, "observed", "", true);
+  const DeskEvent asked = Event();
+  ASSERT_EQ(asked.token, "observed");
+  const std::string payload(1000, 'x');
+  const auto number = [](int i) {
+    return coap::OptionValues{{6, {static_cast<char>(i >> 8), static_cast<char>(i)}}};
+  };
+  constexpr int kMany = 300;
+  for (int i = 1; i <= kMany; ++i) {
+    engine_.AnswerRequests({{asked.connection, "observed"}}, {kContent, number(i), payload});
+  }
+  for (int i = 1; i <= kMany; ++i) {
+    const CoapMessage answer = client.Next();
+    ASSERT_EQ(answer.code, kContent) << i;
+    EXPECT_EQ(answer.payload.size(), payload.size());
+    EXPECT_EQ(answer.options.front(), (std::pair{6u, number(i)[0].value}));
+  }
+}
+
 // Many devices, so that connections stay on their worker and move to the other one.
 TEST_F(EngineDesk, AnIdentifiedConnectionServesItsDeviceOnItsWorker) {
   Start({}, Plan());

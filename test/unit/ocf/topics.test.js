@@ -21,7 +21,8 @@ function make() {
   const sessions = { checkSignedIn: () => {} };
   const answers = [];
   const answer = (_request, code) => answers.push(code);
-  const cloud = { desk: { topics }, options: { recordClass: 0 }, sessions, answer };
+  const answerAll = (requests, code) => requests.forEach((request) => answer(request, code));
+  const cloud = { desk: { topics }, options: { recordClass: 0 }, sessions, answer, answerAll };
   return { topics: new Topics(/** @type {any} */ (cloud)), latest, posts, answers };
 }
 

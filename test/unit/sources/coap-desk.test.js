@@ -20,6 +20,7 @@ class FakeEngine {
     return result;
   }
   answerRequest = (...args) => this.#call('answer', args, true);
+  answerRequests = (...args) => this.#call('answerAll', args);
   identifyConnection = (...args) => this.#call('identify', args, true);
   grantConnection = (...args) => this.#call('grant', args, true);
   settleRequest = (...args) => this.#call('settle', args, true);
@@ -111,12 +112,44 @@ describe('the request desk', () => {
   });
 
   test('takes a flood in portions', async () => {
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(0);
     const { seen, give } = open();
     give(...Array.from({ length: 600 }, () => asked));
     expect(seen).toHaveLength(256);
     await turn();
     await turn();
     expect(seen).toHaveLength(600);
+    clock.mockRestore();
+  });
+
+  test('takes less in a turn if each event takes long, and leaves the rest to the engine', async () => {
+    let now = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
+    const { engine, seen, give } = open();
+    seen.push = (...items) => {
+      now += 1;
+      return Array.prototype.push.apply(seen, items);
+    };
+    give(...Array.from({ length: 40 }, () => asked));
+    expect(seen).toHaveLength(16);
+    expect(engine.events).toHaveLength(24);
+    await turn();
+    await turn();
+    expect(seen).toHaveLength(40);
+    clock.mockRestore();
+  });
+
+  test('gives the same answer to many requests in few calls', () => {
+    const { desk, engine, answers } = open();
+    const requests = Array.from({ length: 1500 }, (_, i) => ({ connection: i + 1, token: Buffer.from('t') }));
+    desk.answerAll(requests, '2.05', [[6, Buffer.from([9])]], Buffer.from('y'));
+    desk.answerAll([], '2.05');
+    expect(engine.calls.map(([name, to, code]) => [name, to.length, code])).toEqual([
+      ['answerAll', 1024, 0x45],
+      ['answerAll', 476, 0x45]
+    ]);
+    expect(answers).toHaveLength(1500);
+    expect(answers.at(-1)).toEqual([1500, Buffer.from('t'), 0x45]);
   });
 
   test('answers by number or text, identifies, forgets and closes', () => {

@@ -12,6 +12,9 @@ namespace {
 
 // Longest wait for the answer to a sign-in before the device gets requests.
 constexpr int64_t kSetUpUs = 1'000'000;
+// Output of a connection that does not wait for the end of the turn: far below the limit above
+// which a peer counts as one that does not read.
+constexpr size_t kMostHeldOutput = 64 << 10;
 
 const char* DeskReason(AgentEnd end) {
   switch (end) {
@@ -77,12 +80,18 @@ void DeskServer::Dismiss(const DeskConnection& connection, const std::string& re
   connection.agent->Close(AgentEnd::kDismissed);
 }
 
+// The output of all operations of a turn leaves together, at its end.
 void DeskServer::PostOperation(uint64_t connection, Operation operation) {
   context_.thread->Post([this, connection, operation = std::move(operation)] {
     *context_.now = Now::Read();
-    Run(connection, operation);
-    connections_.Flush();
+    RunPosted(connection, operation);
   });
+}
+
+void DeskServer::RunPosted(uint64_t connection, const Operation& operation) {
+  Run(connection, operation);
+  const DeskConnection* const found = connections_.Find(connection);
+  if (found != nullptr && found->session->output().size() > kMostHeldOutput) connections_.Flush();
 }
 
 void DeskServer::Run(uint64_t connection, const Operation& operation) {
@@ -98,12 +107,28 @@ void DeskServer::Answer(uint64_t connection, std::string token, uint8_t code,
                         coap::OptionValues options, std::string payload) {
   PostOperation(connection, [this, token = std::move(token), code, options = std::move(options),
                              payload = std::move(payload)](DeskConnection* to) {
-    const size_t before = to->session->asked();
-    to->session->Answer(token, code, options, payload);
-    context_.desk->Answered(before - to->session->asked());
-    SetUp(to, context_.now->mono_us);
-    requests_.Release(to->session);
+    Reply(to, token, code, options, payload);
   });
+}
+
+void DeskServer::AnswerAll(std::vector<DeskAddressee> to, std::shared_ptr<const DeskReply> reply) {
+  context_.thread->Post([this, to = std::move(to), reply = std::move(reply)] {
+    *context_.now = Now::Read();
+    for (const auto& [connection, token] : to) {
+      RunPosted(connection, [this, token = token, reply](DeskConnection* found) {
+        Reply(found, token, reply->code, reply->options, reply->payload);
+      });
+    }
+  });
+}
+
+void DeskServer::Reply(DeskConnection* to, std::string_view token, uint8_t code,
+                       const coap::OptionValues& options, std::string_view payload) {
+  const size_t before = to->session->asked();
+  to->session->Answer(token, code, options, payload);
+  context_.desk->Answered(before - to->session->asked());
+  SetUp(to, context_.now->mono_us);
+  requests_.Release(to->session);
 }
 
 void DeskServer::Settle(uint64_t connection, const std::string& token) {

@@ -40,6 +40,19 @@ struct DeskParcel {
   DeskIdentity identity;
 };
 
+// A request of a connection, by its token.
+struct DeskAddressee {
+  uint64_t connection = 0;
+  std::string token;
+};
+
+// An answer to several requests.
+struct DeskReply {
+  uint8_t code = 0;
+  coap::OptionValues options;
+  std::string payload;
+};
+
 // The dependencies of a DeskServer. All objects outlive it.
 struct DeskServerContext {
   LoopThread* thread;  // the worker
@@ -87,6 +100,7 @@ class DeskServer final : private DeskHost {
   // The operations: Engine documents these. No effect for a connection that is closed.
   void Answer(uint64_t connection, std::string token, uint8_t code, coap::OptionValues options,
               std::string payload);
+  void AnswerAll(std::vector<DeskAddressee> to, std::shared_ptr<const DeskReply> reply);
   // `post`: id of a topic that the record is a post to, 0 = none.
   void Record(uint64_t connection, uint64_t handle, std::string topic, std::string payload,
               uint8_t record_class, uint64_t post);
@@ -154,6 +168,9 @@ class DeskServer final : private DeskHost {
 
   void PostOperation(uint64_t connection, Operation operation);
   void Run(uint64_t connection, const Operation& operation);
+  void RunPosted(uint64_t connection, const Operation& operation);
+  void Reply(DeskConnection* to, std::string_view token, uint8_t code,
+             const coap::OptionValues& options, std::string_view payload);
   void AddUnidentified(DeskConnection* connection);
   void Dismiss(const DeskConnection& connection, const std::string& reason);
   void EndIdentity(DeskConnection* connection, const std::string& reason);

@@ -269,6 +269,23 @@ class OcfCloud {
     }
   }
 
+  /**
+   * Sends the same notification to several observers.
+   * @param {Request[]} requests
+   * @param {string | number} code
+   * @param {Option[]} options
+   * @param {Buffer} payload
+   */
+  answerAll(requests, code, options, payload) {
+    const { desk } = this;
+    if (!desk.answerAll) return requests.forEach((request) => this.answer(request, code, options, payload));
+    try {
+      desk.answerAll(requests, code, options, payload);
+    } catch (error) {
+      this.problem(error);
+    }
+  }
+
   /** A request without an answer would keep its place at the desk. @param {number} connection @param {Buffer} token */
   #answerBadly(connection, token) {
     try {

@@ -90,6 +90,8 @@ const KNOWN_CRITICAL = new Set([1, 3, 5, 7, 11, 15, 17, 23, 27, 2049, 2053]);
  * @typedef {object} Desk
  * @property {Answering} answer
  *   repeated with an Observe option for each notification
+ * @property {(requests: Request[], code: string | number, options: Option[], payload: Buffer) => unknown} [answerAll]
+ *   the same answer to several requests
  * @property {(connection: number, session: DeskSession) => boolean} identify
  *   false: the connection has closed, or the id is not allowed. Closes an older connection of the device. Called again
  *   when the ends change

@@ -14,7 +14,11 @@ const { asRefusal, checkMethod, refuse } = require('./replies');
 /** @typedef {import('./sessions').Peer} Peer */
 /** @typedef {import('./coap').Request} Request */
 /** @typedef {import('./replies').Answer} Answer */
-/** @typedef {{ request: Request, format: number, next: () => number, remove: () => void }} Subscriber */
+/** @typedef {import('./coap').Option} Option */
+/**
+ * described: options of its notifications; kind: the same as a text.
+ * @typedef {{ request: Request, described: Option[], kind: string, remove: () => void }} Subscriber
+ */
 /**
  * @typedef {object} Topic
  * @property {string} name such as /oic/ps/rooms
@@ -22,6 +26,7 @@ const { asRefusal, checkMethod, refuse } = require('./replies');
  * @property {Buffer} latest the latest value that this process knows
  * @property {number} number of that post at the desk, 0 = none
  * @property {Set<Subscriber>} subscribers
+ * @property {() => number} next number of the next notification, which all subscribers share
  * @property {number} id at the desk, 0 = all posts come as requests
  * @property {number} following subscribers, and requests that may become one
  */
@@ -111,7 +116,8 @@ class Topics {
     const latest = NO_VALUE;
     const { desk, options } = this.#cloud;
     const id = desk.topics?.openTopic(uid, segments.join('/'), subjectOf(name), options.recordClass) ?? 0;
-    const topic = { name, types, latest, number: 0, subscribers: new Set(), id, following: 0 };
+    const next = observeNumbers();
+    const topic = { name, types, latest, number: 0, subscribers: new Set(), next, id, following: 0 };
     own.set(name, topic);
     if (id !== 0) this.#byId.set(id, topic);
     this.#latestBytes += latest.length;
@@ -213,9 +219,9 @@ class Topics {
       this.#latestBytes = grown;
       topic.latest = payload;
     }
-    for (const { request, format, next } of topic.subscribers) {
-      const options = [observe(next()), ...formatOptions(request, format)];
-      this.#cloud.answer(request, '2.05', options, payload);
+    const number = observe(topic.next());
+    for (const { described, requests } of alike(topic.subscribers)) {
+      this.#cloud.answerAll(requests, '2.05', [number, ...described], payload);
     }
   }
 
@@ -248,8 +254,9 @@ class Topics {
 
   /** @param {Peer} peer @param {Request} request @param {Topic} topic @param {number} format @returns {number} */
   #subscribe(peer, request, topic, format) {
+    const described = formatOptions(request, format);
     /** @type {Subscriber} */
-    const subscriber = { request, format, next: observeNumbers(), remove: () => {} };
+    const subscriber = { request, described, kind: kindOf(described), remove: () => {} };
     subscriber.remove = peer.relations.add(request.token, () => {
       if (!topic.subscribers.delete(subscriber)) return;
       this.#subscribers--;
@@ -258,7 +265,7 @@ class Topics {
     topic.subscribers.add(subscriber);
     this.#subscribers++;
     this.#follow(topic, 1);
-    return subscriber.next();
+    return topic.next();
   }
 
   /** @param {Topic} topic @param {1 | -1} change */
@@ -301,6 +308,24 @@ class Topics {
   get subscribers() {
     return this.#subscribers;
   }
+}
+
+/** @param {Option[]} options */
+const kindOf = (options) => options.map(([number, value]) => `${number}:${value.toString('hex')}`).join();
+
+/**
+ * Returns the requests whose notifications are the same.
+ * @param {Iterable<Subscriber>} subscribers
+ */
+function alike(subscribers) {
+  /** @type {Map<string, { described: Option[], requests: Request[] }>} */
+  const groups = new Map();
+  for (const { request, described, kind } of subscribers) {
+    const group = groups.get(kind);
+    if (group) group.requests.push(request);
+    else groups.set(kind, { described, requests: [request] });
+  }
+  return groups.values();
 }
 
 /** @param {Peer} peer @param {Topic} topic @throws {Refusal} 5.03 if there is no room for one more subscriber */

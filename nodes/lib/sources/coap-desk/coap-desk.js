@@ -7,8 +7,15 @@ const { onceATurn } = require('../../base/timing/once-a-turn');
 const { answerCode, methodCode, methodOf } = require('./codes');
 const { DeskTopics } = require('./desk-topics');
 
-/** Most events per turn, so that a flood of requests leaves Node-RED time for other work. */
+/**
+ * Limits of one turn, so that a flood leaves Node-RED time for other work. Events are taken in small parts, because one
+ * post may be a notification to a thousand subscribers, and those that the engine still has get newer.
+ */
 const MAX_EVENTS = 256;
+const PART = 16;
+const TURN_MS = 10;
+/** Requests of one call of the engine. */
+const MOST_AT_ONCE = 1024;
 const ASK_TIMEOUT_MS = 10000;
 const EMPTY = Buffer.alloc(0);
 const UNAVAILABLE = 0xa3;
@@ -22,7 +29,7 @@ const NOT_PUSHED = ['safe', 'full', 'tooLong', 'lost', 'lost', 'notTaken', 'oddT
 /**
  * @typedef {import('../../../../native/index.js').Engine} Engine
  * @typedef {import('../../../../native/index.js').DeskEvent} DeskEvent
- * @typedef {Pick<Engine, 'takeDesk' | 'answerRequest' | 'identifyConnection' | 'forgetConnection' |
+ * @typedef {Pick<Engine, 'takeDesk' | 'answerRequest' | 'answerRequests' | 'identifyConnection' | 'forgetConnection' |
  *   'settleRequest' | 'grantConnection' | 'closeConnection' | 'recordOfConnection' | 'askDevice' |
  *   'cancelAsk'> & import('./desk-topics').TopicEngine} DeskEngine
  * @typedef {[number: number, value: Uint8Array]} Option
@@ -108,6 +115,20 @@ class CoapDesk {
     const number = answerCode(code);
     this.#hooks.answered?.(connection, token, number);
     return this.#engine.answerRequest(connection, token, number, options, payload);
+  }
+
+  /**
+   * Gives the same answer to several requests, as answer() does. Who has closed the connection gets none.
+   * @param {{ connection: number, token: Uint8Array }[]} requests
+   * @param {number | string} code
+   * @param {Option[]} [options]
+   * @param {Uint8Array} [payload]
+   */
+  answerAll(requests, code, options = [], payload = EMPTY) {
+    const number = answerCode(code);
+    for (const { connection, token } of requests) this.#hooks.answered?.(connection, token, number);
+    for (let first = 0; first < requests.length; first += MOST_AT_ONCE)
+      this.#engine.answerRequests(requests.slice(first, first + MOST_AT_ONCE), number, options, payload);
   }
 
   /**
@@ -232,9 +253,13 @@ class CoapDesk {
 
   /** @returns {boolean} true if there may be more */
   #takeSome() {
-    const events = this.#engine.takeDesk(this.#stage, MAX_EVENTS);
-    for (const event of events) this.#guard(() => this.#handle(event));
-    return events.length === MAX_EVENTS;
+    const end = performance.now() + TURN_MS;
+    for (let taken = 0; taken < MAX_EVENTS && performance.now() <= end; taken += PART) {
+      const events = this.#engine.takeDesk(this.#stage, PART);
+      for (const event of events) this.#guard(() => this.#handle(event));
+      if (events.length < PART) return false;
+    }
+    return true;
   }
 
   /** @param {() => void} fn */
