@@ -539,7 +539,7 @@ export type DeskEvent =
       result: 0 | 1 | 2 | 3 | 4;
     }
   | {
-      /** A post to a topic of followTopic(), in the order of the numbers; `handle` is the topic. */
+      /** A post to a topic of followTopic(), in the order of the topic's numbers; `handle` is the topic. */
       kind: 'posted';
       handle: number;
       number: number;
@@ -960,7 +960,8 @@ export declare class Engine {
   /** Closes a topic: its posts go to takeDesk(). No effect for an unknown one. */
   closeTopic(topic: number): void;
   /**
-   * True: takeDesk() returns each post to the topic that becomes safe. If too many wait, posts get 5.03 with Max-Age 1.
+   * True: takeDesk() returns each post to the topic that becomes safe. If more than 256 wait, a newer post replaces the
+   * one of its topic; if more than 16 MiB wait, posts go to takeDesk() as requests.
    */
   followTopic(topic: number, on: boolean): void;
   /** takeDesk(stage) returns the latest post that is safe and had room (openTopic), with this handle. */

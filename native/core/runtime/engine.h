@@ -152,7 +152,8 @@ class Engine : private ReceiptSink {
   static constexpr size_t kMostTopics = 65'536;
   // No effect for an unknown topic, as for the next two.
   void CloseTopic(uint64_t id);
-  // True: JavaScript gets a kPosted event for each post that becomes safe.
+  // True: JavaScript gets a kPosted event for each post that becomes safe, or for the latest one
+  // (RequestDesk::Posted).
   void FollowTopic(uint64_t id, bool on);
   // A kLatest event with the latest post that is safe follows, for `handle`: a post that was
   // answered before this call, or a later one, if there is room (DeskTopics); else an earlier one.

@@ -71,6 +71,66 @@ TEST_F(RequestDeskTest, WhatJavaScriptWaitsForOutlivesTheListener) {
   EXPECT_FALSE(desk_.is_crowded());
 }
 
+TEST_F(RequestDeskTest, EachPostIsTakenWhileJavaScriptKeepsUp) {
+  for (size_t i = 0; i < RequestDesk::kMostPosts; ++i) desk_.Posted(kStage, 7, std::to_string(i));
+  const std::vector<DeskEvent> events = desk_.Take(kStage, 10'000);
+  ASSERT_EQ(events.size(), RequestDesk::kMostPosts);
+  for (size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(events[i].payload, std::to_string(i));
+    if (i > 0) EXPECT_GT(events[i].number, events[i - 1].number);
+  }
+}
+
+TEST_F(RequestDeskTest, BeyondThatANewerPostReplacesTheOneOfItsTopic) {
+  constexpr uint64_t kTopics = 1000;
+  for (uint64_t topic = 1; topic <= kTopics; ++topic) desk_.Posted(kStage, topic, "first");
+  uint64_t last = 0;
+  for (int i = 0; i < 20'000; ++i) last = desk_.Posted(kStage, 9, "the newest");
+  desk_.Posted(kStage, 600, "newer");
+  // Neither their number nor their bytes keep requests out.
+  EXPECT_EQ(desk_.figures().events, kTopics);
+  Ask(desk_.Open(kStage, 0));
+  EXPECT_FALSE(desk_.is_crowded());
+  const std::vector<DeskEvent> events = desk_.Take(kStage, 10'000);
+  ASSERT_EQ(events.size(), kTopics + 1);
+  for (uint64_t i = 0; i < kTopics; ++i) {
+    EXPECT_EQ(events[i].handle, i + 1);
+    EXPECT_EQ(events[i].payload, i == 8 ? "the newest" : i == 599 ? "newer" : "first");
+  }
+  EXPECT_EQ(events[8].number, last);
+  EXPECT_EQ(desk_.figures().bytes, 0u);
+  // What was taken is not replaced.
+  desk_.Posted(kStage, 9, "the next");
+  EXPECT_EQ(desk_.Take(kStage, 10'000).size(), 1u);
+}
+
+TEST_F(RequestDeskTest, ReplacesTheLatestOfSeveralPostsOfATopic) {
+  for (size_t i = 0; i < RequestDesk::kMostPosts; ++i) desk_.Posted(kStage, 7, std::to_string(i));
+  ASSERT_EQ(desk_.Take(kStage, 1).size(), 1u);
+  desk_.Posted(kStage, 7, "one more has room");
+  const uint64_t last = desk_.Posted(kStage, 7, "the newest");
+  std::vector<DeskEvent> events = desk_.Take(kStage, 10'000);
+  ASSERT_EQ(events.size(), RequestDesk::kMostPosts);
+  EXPECT_EQ(events.front().payload, "1");
+  EXPECT_EQ(events.back().payload, "the newest");
+  EXPECT_EQ(events.back().number, last);
+}
+
+TEST_F(RequestDeskTest, PostsAreReplacedAfterTheListenerWasAway) {
+  for (uint64_t topic = 1; topic <= RequestDesk::kMostPosts; ++topic) {
+    desk_.Posted(kStage, topic, "dropped");
+  }
+  desk_.Clear(kStage);
+  for (uint64_t topic = 1; topic <= RequestDesk::kMostPosts; ++topic) {
+    desk_.Posted(kStage, topic, "kept");
+  }
+  desk_.Posted(kStage, 2, "newer");
+  const std::vector<DeskEvent> events = desk_.Take(kStage, 10'000);
+  ASSERT_EQ(events.size(), RequestDesk::kMostPosts);
+  EXPECT_EQ(events[1].payload, "newer");
+  EXPECT_EQ(desk_.figures().bytes, 0u);
+}
+
 TEST_F(RequestDeskTest, LatestPostsTakeNoRoomOfRequests) {
   const std::string payload(1u << 20, 'x');
   for (uint64_t handle = 1; handle <= 40; ++handle) Latest(handle, payload);

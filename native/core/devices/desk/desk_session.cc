@@ -111,7 +111,8 @@ void DeskSession::Acknowledge(uint64_t handle) {
   host_->OnRecorded(owner_->stage(), waiting.handle, DeskRecorded::kSafe);
 }
 
-// A topic that JavaScript follows gets each post. The number of records that wait bounds those.
+// A post to a topic that JavaScript follows is kept in any case: the number of records that wait
+// bounds those.
 DeskSession::Post DeskSession::KeepPost(DeskTopic* topic, std::string_view payload) {
   if (topic == nullptr) return {};
   Post post;

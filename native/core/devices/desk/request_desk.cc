@@ -59,6 +59,13 @@ uint64_t RequestDesk::Add(uint32_t stage, DeskEvent event) {
   return queue.first + queue.events.size() - 1;
 }
 
+// REQUIRES: mutex_ is held, `waits` is in a queue.
+void RequestDesk::Replace(DeskEvent* waits, DeskEvent event) {
+  bytes_ -= waits->bytes();
+  *waits = std::move(event);
+  bytes_ += waits->bytes();
+}
+
 bool RequestDesk::Ask(DeskEvent request) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -153,10 +160,7 @@ void RequestDesk::Give(uint64_t handle, const coap::AskAnswer& answer, bool last
     Queue& queue = queues_[row.stage];
     // RFC 7641 1.3: the observer needs the latest state, not each state.
     if (row.number >= queue.first) {
-      DeskEvent& waits = queue.events[row.number - queue.first];
-      bytes_ -= waits.bytes();
-      waits = std::move(event);
-      bytes_ += waits.bytes();
+      Replace(&queue.events[row.number - queue.first], std::move(event));
     } else {
       row.number = Add(row.stage, std::move(event));
     }
@@ -195,8 +199,15 @@ uint64_t RequestDesk::Posted(uint32_t stage, uint64_t topic, std::string_view pa
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     number = event.number = NextPost();
-    ++waiting_;
-    Add(stage, std::move(event));
+    // RFC 7641 1.3, as for answers. Posts to other topics lose nothing by it.
+    const auto latest = waiting_posts_ < kMostPosts ? posts_.end() : posts_.find(topic);
+    if (latest != posts_.end()) {
+      Queue& queue = queues_[stage];
+      Replace(&queue.events[latest->second - queue.first], std::move(event));
+    } else {
+      ++waiting_posts_;
+      posts_[topic] = Add(stage, std::move(event));
+    }
     CheckCrowd();
   }
   bell_->Ring();
@@ -230,14 +241,18 @@ void RequestDesk::GiveLatest(uint32_t stage, uint64_t handle, uint64_t number,
   bell_->Ring();
 }
 
-// REQUIRES: mutex_ is held, as for CheckCrowd(). The event leaves its queue.
-void RequestDesk::Remove(const DeskEvent& event) {
+// REQUIRES: mutex_ is held, as for CheckCrowd(). The event with this number leaves its queue.
+void RequestDesk::Remove(const DeskEvent& event, uint64_t number) {
   if (IsCounted(event)) bytes_ -= event.bytes();
-  if (event.kind == DeskEventKind::kAsked || event.kind == DeskEventKind::kPosted) --waiting_;
+  if (event.kind == DeskEventKind::kAsked) --waiting_;
+  if (event.kind != DeskEventKind::kPosted) return;
+  --waiting_posts_;
+  const auto latest = posts_.find(event.handle);
+  if (latest != posts_.end() && latest->second == number) posts_.erase(latest);
 }
 
 void RequestDesk::CheckCrowd() {
-  crowded_.store(waiting_ >= kMostAsked || bytes_ >= kMostBytes / 2, std::memory_order_relaxed);
+  crowded_.store(bytes_ >= kMostBytes / 2, std::memory_order_relaxed);
 }
 
 std::vector<DeskEvent> RequestDesk::Take(uint32_t stage, size_t most) {
@@ -250,8 +265,7 @@ std::vector<DeskEvent> RequestDesk::Take(uint32_t stage, size_t most) {
   while (!queue.events.empty() && taken.size() < most) {
     taken.push_back(std::move(queue.events.front()));
     queue.events.pop_front();
-    ++queue.first;
-    Remove(taken.back());
+    Remove(taken.back(), queue.first++);
   }
   CheckCrowd();
   return taken;
@@ -263,10 +277,11 @@ void RequestDesk::Clear(uint32_t stage) {
   if (found == queues_.end()) return;
   Queue& queue = found->second;
   std::deque<DeskEvent> events;
+  uint64_t removed = queue.first;
   queue.first += queue.events.size();
   events.swap(queue.events);
   for (DeskEvent& event : events) {
-    Remove(event);
+    Remove(event, removed++);
     if (event.kind == DeskEventKind::kAsked || event.kind == DeskEventKind::kPosted) continue;
     // JavaScript waits for the outcome, whether there are connections or not.
     const auto ask = event.kind == DeskEventKind::kAnswer ? asks_.find(event.handle) : asks_.end();

@@ -74,16 +74,19 @@ struct DeskFigures {
 
 // The queues to JavaScript, one for each source stage, and the places of the connections.
 //
-// Bounds: at most kMostAsked requests of the engine have no answer, and as many wait to be taken,
-// with the posts to topics that JavaScript follows. Posts that were accepted before may add to
-// that. Each known connection leaves one kGone, each open request one answer: a newer notification
-// replaces one that waits. Each question leaves one kLatest, which kMostBytes does not count:
-// JavaScript asks it for one of at most kMostAsked requests, so as many wait, with a post each.
+// Bounds: at most kMostAsked requests of the engine have no answer, and as many wait to be taken.
+// Of the posts to topics that JavaScript follows, kMostPosts wait, and beyond that one of each
+// topic: a newer post replaces it. Each known connection leaves one kGone, each open request one
+// answer: a newer notification replaces one that waits. Each question leaves one kLatest, which
+// kMostBytes does not count: JavaScript asks it for one of at most kMostAsked requests, so as many
+// wait, with a post each.
 //
 // Thread safety: any thread.
 class RequestDesk {
  public:
   static constexpr size_t kMostAsked = 1024;
+  // About what JavaScript takes in one turn.
+  static constexpr size_t kMostPosts = 256;
   static constexpr size_t kMostAsks = 16'384;
   // Bytes that wait for JavaScript, except kLatest. Above it, requests are refused, and answers
   // lose their payload and become 5.03.
@@ -123,8 +126,8 @@ class RequestDesk {
 
   // Returns the number of the next post that is safe. Posts of all workers have one order.
   uint64_t NextPost() { return last_post_.fetch_add(1, std::memory_order_relaxed) + 1; }
-  // Queues a post to a topic that JavaScript follows, and returns its number. Posts are in the
-  // order of their numbers.
+  // Queues a post to a topic that JavaScript follows, and returns its number. The posts to one
+  // topic are in the order of their numbers. If JavaScript is slow, it gets only the latest one.
   uint64_t Posted(uint32_t stage, uint64_t topic, std::string_view payload);
   // True if a post to such a topic must go to Ask(), which refuses it if there is no room.
   bool is_crowded() const { return crowded_.load(std::memory_order_relaxed); }
@@ -163,7 +166,8 @@ class RequestDesk {
     DeskEvent event;
   };
   uint64_t Add(uint32_t stage, DeskEvent event);
-  void Remove(const DeskEvent& event);
+  void Replace(DeskEvent* waits, DeskEvent event);
+  void Remove(const DeskEvent& event, uint64_t number);
   void CheckCrowd();
 
   Doorbell* const bell_;
@@ -175,7 +179,9 @@ class RequestDesk {
   std::map<uint32_t, Queue> queues_;                        // by stage
   DeskFigures totals_;                                      // only the members that count
   size_t open_ = 0;                                         // requests without an answer
-  size_t waiting_ = 0;                                      // requests and posts in the queues
+  size_t waiting_ = 0;                                      // requests in the queues
+  size_t waiting_posts_ = 0;                                // posts in the queues
+  std::unordered_map<uint64_t, uint64_t> posts_;            // topic → number of its latest post
   size_t bytes_ = 0;                                        // in the queues
   std::map<std::pair<uint32_t, uint64_t>, Latest> latest_;  // by stage and handle
   std::atomic<uint64_t> last_post_{0};

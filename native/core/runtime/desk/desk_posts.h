@@ -36,7 +36,7 @@ class DeskPosts {
 
   void Open(DeskTopicSpec spec);
   void Close(uint64_t id);
-  // True: JavaScript gets each post that becomes safe.
+  // True: JavaScript gets each post that becomes safe, or the latest one (RequestDesk::Posted).
   void Follow(uint64_t id, bool on);
   // RequestDesk::GiveLatest() follows, at once if the thread has ended.
   void GiveLatest(uint32_t stage, uint64_t handle, uint64_t id);

@@ -73,7 +73,8 @@ const KNOWN_CRITICAL = new Set([1, 3, 5, 7, 11, 15, 17, 23, 27, 2049, 2053]);
  * @property {(owner: string, name: string, subject: string, recordClass?: number) => number} openTopic 0: all its posts
  *   are requests
  * @property {(topic: number) => unknown} closeTopic
- * @property {(topic: number, on: boolean) => unknown} followTopic each post goes to Topics.posted()
+ * @property {(topic: number, on: boolean) => unknown} followTopic posts go to Topics.posted(); if
+ *   it is slow, the latest one
  * @property {(topic: number) => Promise<{ number: number, payload: Buffer } | null>} latestPost
  */
 /**

@@ -48,7 +48,10 @@ class DeskTopics {
     if (this.#open.delete(topic)) this.#engine.closeTopic(topic);
   }
 
-  /** True: each post that becomes safe comes to posted(). @param {number} topic @param {boolean} on */
+  /**
+   * True: each post that becomes safe comes to posted(); if JavaScript is slow, the latest one.
+   * @param {number} topic @param {boolean} on
+   */
   followTopic(topic, on) {
     if (this.#open.has(topic)) this.#engine.followTopic(topic, on);
   }
