@@ -6,12 +6,15 @@ const path = require('node:path');
 const os = require('node:os');
 const { retune } = require('../harness/qdisc');
 const { sleep } = require('../runs/stage');
+const { rateOf } = require('./signal');
 
 /** @typedef {import('../paths/lab').PathsLab} PathsLab @typedef {import('../paths/lab').Cable} Cable */
 /** @typedef {import('./walk').Step} Step @typedef {import('./walk').Link} Link */
 
 /** A level that means "no station": the kernel prints it for a radio without one. */
 const NO_STATION = -256;
+/** Of a radio beside its access point. */
+const BEST_DBM = -40;
 /** Below this signal a radio reports none. */
 const LEAST_DBM = -95;
 
@@ -53,7 +56,11 @@ class Drive {
     this.#apply(this.steps[0]);
   }
 
-  /** Goes the whole way. @param {() => boolean} [isOver] */
+  /**
+   * Goes the whole way. At its end both links are good, so that records that wait in the log can arrive: what is
+   * missing then is lost.
+   * @param {() => boolean} [isOver]
+   */
   async go(isOver = () => false) {
     const since = Date.now();
     for (const step of this.steps) {
@@ -62,9 +69,17 @@ class Drive {
       this.late = Math.max(this.late, Date.now() - since - step.ms);
       this.#apply(step);
     }
+    const good = { dbm: BEST_DBM, mbit: rateOf(BEST_DBM), isRoaming: false };
+    const { links } = this.steps[this.steps.length - 1];
+    this.#apply({
+      links: [
+        { ...links[0], ...good },
+        { ...links[1], ...good }
+      ]
+    });
   }
 
-  /** @param {Step} step */
+  /** @param {Pick<Step, 'links'>} step */
   #apply({ links }) {
     for (const i of /** @type {const} */ ([0, 1])) this.#set(/** @type {Cable} */ (i + 1), links[i]);
     // Replaced as a whole, so that no reader sees a half.

@@ -9,7 +9,7 @@ const { Child } = require('../../../bench/harness/child');
 const { root } = require('../../../bench/harness/gateway');
 const { needs } = require('../../../bench/harness/tools');
 
-jest.setTimeout(150000);
+jest.setTimeout(300000);
 
 const command = path.join(root, 'bench', 'questions', 'mobility.js');
 
