@@ -335,6 +335,42 @@ TEST_F(EnginePost, APostIsAnsweredAndReportedWhenItsRecordIsSafe) {
   EXPECT_EQ(Latest(topic), Body(2));
 }
 
+TEST_F(EnginePost, AnEarlierPostThatIsSafeLaterDoesNotReplaceALaterOne) {
+  Start({.workers = 1, .acknowledge = Acknowledge::kSafe}, Plan({}, false));
+  const uint16_t port = ListenPosts();
+  Client client(port);
+  SignIn(&client, "dev");
+  const uint64_t topic = Open("t");
+  engine_.FollowTopic(topic, true);
+  Latest(topic);
+  const auto lanes = engine_.LanesOf(0);
+  Outlet* const outlet = sessions_.At(lanes.get());
+  const auto take = [&] {
+    uint64_t id = 0;
+    Until([&] {
+      return lanes->Take(outlet, MonotonicUs(), [&](const Batch& batch) {
+        id = batch.id;
+        return true;
+      });
+    });
+    return id;
+  };
+  Post(&client, {"t"}, "a", Body(1));
+  const uint64_t first = take();
+  Post(&client, {"t"}, "b", Body(2));
+  const uint64_t second = take();
+  EXPECT_TRUE(lanes->Release(outlet, second, MonotonicUs()));
+  ExpectChanged(&client, "b");
+  EXPECT_EQ(Event().payload, Body(2));
+  EXPECT_TRUE(lanes->Release(outlet, first, MonotonicUs()));
+  ExpectChanged(&client, "a");
+  EXPECT_EQ(Latest(topic), Body(2)) << "and no event before";
+  Post(&client, {"t"}, "c", Body(3));
+  Until([&] { return DrainUplink() == 1; });
+  ExpectChanged(&client, "c");
+  EXPECT_EQ(Event().payload, Body(3));
+}
+
 TEST_F(EnginePost, WithoutATakerAPostIsRefusedAsARecord) {
   auto plan = Plan();
   plan[0].messages = false;

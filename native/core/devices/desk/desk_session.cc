@@ -93,7 +93,7 @@ void DeskSession::Record(uint64_t handle, const IncomingRecord& record, DeskTopi
   if (taken && answer.copies > 0) {
     records_[own] = {handle, answer.copies, KeepPost(topic, record.payload)};
   } else {
-    if (taken && topic != nullptr) host_->OnPosted(topic, record.payload);
+    if (taken && topic != nullptr) Publish(topic, ++topic->taken, record.payload);
     host_->OnRecorded(owner_->stage(), handle, ResultOf(answer.verdict));
   }
 }
@@ -117,6 +117,7 @@ DeskSession::Post DeskSession::KeepPost(DeskTopic* topic, std::string_view paylo
   if (topic == nullptr) return {};
   Post post;
   post.topic = topic->shared_from_this();
+  post.number = ++topic->taken;
   if (host_->TakeRoom(payload.size())) {
     post.room = payload.size();
     post_room_ += post.room;
@@ -130,7 +131,15 @@ DeskSession::Post DeskSession::KeepPost(DeskTopic* topic, std::string_view paylo
 void DeskSession::EndPost(const Post& post) {
   if (post.topic == nullptr) return;
   DropPost(post);
-  host_->OnPosted(post.topic.get(), post.payload);
+  Publish(post.topic.get(), post.number, post.payload);
+}
+
+// Records may become safe in another order than that of their posts, because batches do. Then the
+// later post counts (RFC 7641 1.3), and the topic does not return to the earlier one.
+void DeskSession::Publish(DeskTopic* topic, uint64_t number, std::string_view payload) {
+  if (number < topic->published) return;
+  topic->published = number;
+  host_->OnPosted(topic, payload);
 }
 
 void DeskSession::DropPost(const Post& post) {
@@ -188,7 +197,7 @@ coap::Answer DeskSession::OnRecord(const coap::Incoming& incoming) {
   if (topic != nullptr && answer.verdict == RecordAnswer::Verdict::kTaken) {
     host_->OnPostTaken();
     if (answer.copies == 0) {
-      host_->OnPosted(topic, incoming.payload);
+      Publish(topic, ++topic->taken, incoming.payload);
     } else if (Post post = KeepPost(topic, incoming.payload); post.topic != nullptr) {
       posts_.emplace(incoming.handle, std::move(post));
     }

@@ -172,6 +172,7 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
   // A post that is not safe yet.
   struct Post {
     std::shared_ptr<DeskTopic> topic;  // null = the record is no post
+    uint64_t number = 0;               // DeskTopic::taken
     std::string payload;
     size_t room = 0;
   };
@@ -183,6 +184,7 @@ class DeskSession final : public AgentSession, public AskLink, private coap::Han
   };
   Post KeepPost(DeskTopic* topic, std::string_view payload);
   void EndPost(const Post& post);
+  void Publish(DeskTopic* topic, uint64_t number, std::string_view payload);
   void DropPost(const Post& post);
 
   // coap::Handler

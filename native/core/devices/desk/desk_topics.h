@@ -33,6 +33,10 @@ struct DeskTopic : std::enable_shared_from_this<DeskTopic> {
   const DeskTopicSpec spec;
   bool is_open = true;
   bool is_followed = false;  // JavaScript gets each post
+  // Numbers of posts in the order in which this worker took them: of the last one, and of the
+  // latest one that is safe.
+  uint64_t taken = 0;
+  uint64_t published = 0;
   // The latest safe post on this worker, and its number among those of the engine; 0 = none.
   std::string latest;
   uint64_t number = 0;
