@@ -11,7 +11,8 @@
 // just connected or subscribed, its other subscriptions may be on their way: nothing is skipped for settleMs, so that
 // commands for these arrive in order.
 //
-// A device may have one leading command, before all others, which only its sender keeps: the next one replaces it.
+// Each sender may have one leading command for a device, before all others, which only the sender keeps: its next one
+// replaces it.
 //
 // Pure: the caller provides the clock, and calls tick() once a second.
 
@@ -43,6 +44,7 @@
  * @property {Partial<typeof LIMITS>} [limits]
  *
  * @typedef {object} Leading follows a leading command
+ * @property {string} [sender] who keeps it, default ''
  * @property {(status: 'taken' | 'refused' | 'timeout', reason: string) => void} ended
  * @property {() => void} doubted called when the device may have got it without an acknowledgement; it is tried again
  *
@@ -50,6 +52,7 @@
  * @property {Command} command
  * @property {Watch} watch
  * @property {(() => void) | null} doubted of a leading command; null = it is an ordinary one
+ * @property {string} sender of a leading command
  * @property {number} at time of arrival
  * @property {number} expiresAt by the monotonic clock
  * @property {Row} row
@@ -140,30 +143,32 @@ class CommandQueues {
   }
 
   /**
-   * Sends a command before all that wait for the device. It replaces an earlier leading one that is not in flight, is
-   * not stored, does not expire, and no limit refuses it.
+   * Sends a command before all that wait for the device. It replaces an earlier leading one of the same sender that is
+   * not in flight, is not stored, does not expire, and no limit refuses it.
    * @param {Command} command
    * @param {Leading} follower
    */
-  lead(command, { ended, doubted }) {
-    this.retract(command.device);
+  lead(command, { ended, doubted, sender = '' }) {
+    this.retract(command.device, sender);
     /** @type {Watch} */
     const watch = (status, reason) => {
       if (status === 'taken' || status === 'refused' || status === 'timeout') ended(status, reason);
     };
-    this.#enter({ ...command, expiresAt: Infinity }, watch, 0, doubted);
+    this.#enter({ ...command, expiresAt: Infinity }, watch, 0, doubted, sender);
   }
 
   /**
-   * Removes the leading command of a device. One in flight stays.
+   * Removes the leading command of a sender for a device. One in flight stays.
    * @param {string} device
+   * @param {string} [sender]
    * @returns {boolean} false: one is in flight
    */
-  retract(device) {
+  retract(device, sender = '') {
     const queue = this.#queues.get(device);
-    const entry = queue && allOf(queue).find((each) => each.doubted && each !== queue.busy);
+    const isOwn = (/** @type {Entry} */ each) => each.doubted !== null && each.sender === sender;
+    const entry = queue && allOf(queue).find((each) => isOwn(each) && each !== queue.busy);
     if (queue && entry) this.#leave(queue, entry);
-    return !queue?.busy?.doubted;
+    return !(queue?.busy && isOwn(queue.busy));
   }
 
   /**
@@ -339,15 +344,16 @@ class CommandQueues {
    * @param {Watch} watch
    * @param {Row} row
    * @param {(() => void) | null} [doubted] of a leading command
+   * @param {string} [sender] of a leading command
    */
-  #enter(command, watch, row, doubted = null) {
+  #enter(command, watch, row, doubted = null, sender = '') {
     const queue = this.#queueOf(command.device);
     const at = this.#now();
     // On the monotonic clock, because the wall clock may be set while the command waits.
     const expiresAt = at + command.expiresAt - this.#wall();
     const states = { storing: false, outcome: null, skipped: false };
     const number = doubted ? 0 : ++this.#lastNumber;
-    const entry = { command, watch, doubted, at, expiresAt, row, ...states, number, attempts: 0 };
+    const entry = { command, watch, doubted, sender, at, expiresAt, row, ...states, number, attempts: 0 };
     if (doubted) queue.entries.splice(queue.busy ? 1 : 0, 0, entry);
     else queue.entries.push(entry);
     queue.size++;

@@ -21,6 +21,11 @@ const SHARED_QOS0_S = 10;
 /**
  * @typedef {import('./command').Command} Command
  * @typedef {import('./command').Status} Status
+ * @typedef {import('./command').Origin} Origin
+ *
+ * @typedef {{ status: 'taken' | 'refused' | 'full', reason: string, body?: object }} Served body: more for the report
+ * @typedef {(command: Command & { origin: Origin }) => Promise<Served | null> | null} Serve null: it is an ordinary
+ *   command. Must not throw or reject
  *
  * @typedef {object} CloudCommand a command from the uplink's thread
  * @property {string} [id] chosen by the sender
@@ -73,6 +78,8 @@ class Commands {
   #native;
   #carriers;
   #topics = new DeviceTopics();
+  /** @type {Set<Serve>} */
+  #servers = new Set();
   /** @type {Store} */
   #store;
   /** @type {SharedStore | null} */
@@ -245,7 +252,7 @@ class Commands {
 
   /**
    * Sends a command before all others that wait for the device, for a desired state that its sender keeps: it waits for
-   * the device in memory only, and the next one replaces it unless it is in flight.
+   * the device in memory only, and the sender's next one replaces it unless it is in flight.
    * @param {{ device: string, topic: string, payload: Buffer }} given with the whole topic
    * @param {import('./command-queues').Leading} follower
    * @throws {Error} with a sentence
@@ -261,10 +268,22 @@ class Commands {
   /**
    * Withdraws a leading command.
    * @param {string} device
+   * @param {string} [sender]
    * @returns {boolean} false: it is in flight, and stays
    */
-  retract(device) {
-    return this.#desk.retract(device);
+  retract(device, sender) {
+    return this.#desk.retract(device, sender);
+  }
+
+  /**
+   * Lets a capability answer commands of the cloud that are meant for the gateway, such as one that sets what a device
+   * shall do when it returns. They do not wait in the queue of the device.
+   * @param {Serve} serve
+   * @returns {() => void} ends that
+   */
+  serve(serve) {
+    this.#servers.add(serve);
+    return () => void this.#servers.delete(serve);
   }
 
   /**
@@ -276,7 +295,6 @@ class Commands {
    */
   fromCloud(broker, given, safe) {
     const { device, rest, qos, responseTopic, correlation, tenant, expiryS = DEFAULT_EXPIRY_S } = given;
-    /** @type {Command} */
     const command = {
       id: given.id || this.#id(),
       device,
@@ -287,16 +305,30 @@ class Commands {
       origin: { broker, rest, responseTopic, tenant, ...(correlation && { correlation: bytes(correlation) }) }
     };
     let isSafe = false;
-    /** @type {import('./command-queues').Watch} */
-    const watch = (status, reason) => {
-      this.#notifyCloud(command, status, reason);
+    /** @type {(status: Status | 'closed', reason: string, more?: object) => void} */
+    const watch = (status, reason, more) => {
+      this.#notifyCloud(command, status, reason, more);
       if (!isSafe && status !== 'closed') safe(status);
       isSafe = true;
     };
     const problem = commandProblem(command);
     if (problem) watch('refused', problem);
-    else if (this.#closed) return;
-    else if (this.#shared) this.#share(this.#shared, command, watch);
+    else if (!this.#closed) void this.#accept(command, watch);
+  }
+
+  /**
+   * @param {Command & { origin: Origin }} command
+   * @param {(status: Status | 'closed', reason: string, more?: object) => void} watch
+   */
+  async #accept(command, watch) {
+    for (const serve of this.#servers) {
+      const serving = serve(command);
+      const served = serving && (await serving);
+      // Without a report, the cloud sends it again.
+      if (this.#closed) return;
+      if (served) return watch(served.status, served.reason, served.body);
+    }
+    if (this.#shared) this.#share(this.#shared, command, watch);
     else this.#desk.submit(command, watch);
   }
 
@@ -367,12 +399,19 @@ class Commands {
    * @param {Command} command
    * @param {Status | 'closed'} status
    * @param {string} reason
+   * @param {object} [more] for the report
    */
-  #notifyCloud({ id, device, origin, topic }, status, reason) {
+  #notifyCloud({ id, device, origin, topic }, status, reason, more) {
     if (!origin || status === 'closed') return;
     const { broker, rest = restOf({ device, topic }), responseTopic, correlation } = origin;
     const ts = this.#wall();
-    this.#reports.add(broker, { device, rest, responseTopic, correlation, body: { status, id, ts, reason } });
+    this.#reports.add(broker, {
+      device,
+      rest,
+      responseTopic,
+      correlation,
+      body: { status, id, ts, reason, ...more }
+    });
   }
 
   #id() {

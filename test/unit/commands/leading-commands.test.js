@@ -26,10 +26,10 @@ function makeDesk(limits = {}) {
       queues.submit({ ...command(id), qos: 1, expiresAt: made.time + 60000 }, (status) =>
         made.ends.push([id, status])
       ),
-    lead: (id) =>
+    lead: (id, sender) =>
       queues.lead(
         { ...command(id), qos: 1, expiresAt: 0 },
-        { ended: (status) => made.ends.push([id, status]), doubted: () => made.doubts.push(id) }
+        { sender, ended: (status) => made.ends.push([id, status]), doubted: () => made.doubts.push(id) }
       ),
     pass(ms) {
       made.time += ms;
@@ -67,6 +67,25 @@ test('is replaced by the next one, but not while it is in flight', () => {
   expect(desk.queues.retract('a')).toBe(false);
   desk.answer('taken');
   expect(desk.ends).toEqual([['x1', 'taken'], ['x3', 'taken']]); // prettier-ignore
+  expect(desk.queues.isEmpty).toBe(true);
+});
+
+test('is replaced and withdrawn by its own sender alone', () => {
+  const desk = makeDesk();
+  desk.auto = { end: 'offline' };
+  desk.lead('rate', 'demand');
+  desk.lead('s1', 'shadow');
+  desk.lead('s2', 'shadow');
+  desk.lead('gone', 'other');
+  expect(desk.queues.retract('a', 'other')).toBe(true);
+  desk.attempts = [];
+  desk.auto = null;
+  desk.queues.wake('a');
+  expect(desk.queues.retract('a', 'shadow')).toBe(false);
+  expect(desk.queues.retract('a', 'other')).toBe(true);
+  desk.answer('taken');
+  desk.answer('taken');
+  expect(desk.tried()).toEqual(['s2', 'rate']);
   expect(desk.queues.isEmpty).toBe(true);
 });
 
