@@ -5,10 +5,10 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { shown } = require('../base/values');
-const { createFile, makeFolder } = require('../store/log-folder');
+const { lockFile } = require('../store/lock-file');
+const { makeFolder } = require('../store/log-folder');
 const { Refusal } = require('../store/log-reasons');
 const { checkpoint, closeDatabase, openDatabase, pragma, transact } = require('../store/open-database');
-const { DatabaseSync } = require('../store/sqlite');
 
 const FILE = 'series.db';
 const LOCK_FILE = 'series.lock';
@@ -117,27 +117,14 @@ class SeriesDatabase {
   }
 }
 
-/**
- * Takes the lock of a folder. The database itself stays open for readers of other processes, such as a backup, so it
- * cannot be the lock; this one ends with the process.
- * @param {string} directory
- */
+/** Takes the lock of a folder. @param {string} directory */
 function lockFolder(directory) {
-  const file = path.join(directory, LOCK_FILE);
-  createFile(file);
-  const lock = new DatabaseSync(file, { timeout: 0 });
-  try {
-    lock.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
-    return lock;
-  } catch (error) {
-    lock.close();
-    const { errcode = 0 } = /** @type {{ errcode?: number }} */ (error);
-    if ((errcode & 0xff) !== 5) throw error;
-    throw new Refusal(
-      'IN_USE',
-      `The folder ${shown(directory)} is in use by another series node or process. Give each series node its own folder.`
-    );
-  }
+  const lock = lockFile(path.join(directory, LOCK_FILE));
+  if (lock) return lock;
+  throw new Refusal(
+    'IN_USE',
+    `The folder ${shown(directory)} is in use by another series node or process. Give each series node its own folder.`
+  );
 }
 
 /** @param {import('node:sqlite').DatabaseSync} db */
