@@ -13,6 +13,7 @@ const CAPABILITIES = {
   overlay: () => require('./overlay/capability'),
   pair: () => require('./pair/capability'),
   series: () => require('./series/capability'),
+  shadow: () => require('./shadow/capability'),
   tenants: () => require('./tenants/capability')
 };
 

@@ -20,6 +20,7 @@ const {
 /** Node types by capability, and the members of a snapshot that it adds. */
 const CAPABILITIES = {
   demand: { types: ['demand'], members: [] },
+  shadow: { types: ['shadow'], members: [] },
   directory: { types: ['find'], members: [] },
   kafka: { types: ['kafka', 'kafka-uplink', 'kafka-source'], members: ['kafka'] },
   ocf: { types: ['ocf-cloud', 'ocf-request'], members: ['clouds'] },

@@ -103,6 +103,8 @@ class EngineHost {
     this.directory = options.directory;
     /** Largest payload that the engine accepts. */
     this.maxPacketBytes = options.engine.maxPacketBytes;
+    /** False: topics that begin with $ are refused. */
+    this.acceptsOddTopics = options.engine.oddTopics === 'accept';
     /** Most devices, including connections that have not logged in yet. */
     this.maxDevices = options.engine.maxDevices ?? MAX_DEVICES;
     this.#context = context;

@@ -23,10 +23,10 @@ const MAX_LOGINS = 2;
 
 /** Paths below the root of the admin API, by method. */
 const GET =
-  /^(seganet\/?|seganet\/(live|values(\/stream)?|topics|texts\.json|[a-z-]+\.(html|css|mjs)|engines\/[^/]+\/dead-letters|events|audit|logins|demand|healthz|readyz|metrics|overlay-services(\/(policy|audit))?|directory(\/[^/]+\/(things|q))?)|auth\/login)$/;
+  /^(seganet\/?|seganet\/(live|values(\/stream)?|topics|texts\.json|[a-z-]+\.(html|css|mjs)|engines\/[^/]+\/dead-letters|events|audit|logins|demand|shadow|healthz|readyz|metrics|overlay-services(\/(policy|audit))?|directory(\/[^/]+\/(things|q))?)|auth\/login)$/;
 const POST =
-  /^(seganet\/engines\/[^/]+\/dead-letters|seganet\/events\/\d+\/acknowledge|seganet\/logins\/(add|revoke)|seganet\/demand|seganet\/overlay-services\/(invite|withdraw|revoke|resume|policy(\/review)?)|seganet\/ocf\/[^/]+\/(codes|delete)|seganet\/tenants\/[^/]+\/(wake|sleep|backup|logs|add|remove|rollout)|auth\/token)$/;
-const DELETE = /^seganet\/demand\/[^/]+$/;
+  /^(seganet\/engines\/[^/]+\/dead-letters|seganet\/events\/\d+\/acknowledge|seganet\/logins\/(add|revoke)|seganet\/demand|seganet\/shadow|seganet\/overlay-services\/(invite|withdraw|revoke|resume|policy(\/review)?)|seganet\/ocf\/[^/]+\/(codes|delete)|seganet\/tenants\/[^/]+\/(wake|sleep|backup|logs|add|remove|rollout)|auth\/token)$/;
+const DELETE = /^seganet\/(demand|shadow)\/[^/]+$/;
 /** Of these, the pages, to which other sites may link. They change nothing by themselves. */
 const PAGES = /^seganet(\/([a-z-]+\.html)?)?$/;
 

@@ -17,7 +17,7 @@ const { Authority } = require('../../fixtures/devices/authority');
 const { asLamp, LIGHT } = require('../../../flows/demo/ocf/lamp');
 const { NodeRed } = require('../../fixtures/gateway/palette');
 const { withoutRoute } = require('./no-route');
-const { runDemand } = require('./demand');
+const { runDemand, runShadow } = require('./demand');
 const { runOverlay } = require('./overlay');
 const { runTenants } = require('./tenants');
 
@@ -380,7 +380,8 @@ const examples = {
       });
     }
   },
-  31: (context) => runDemand(context, publish)
+  31: (context) => runDemand(context, publish),
+  33: (context) => runShadow(context, publish)
 };
 
 /** @param {NodeRed} nodeRed @param {string} name @returns {Promise<string>} the error, '' when it ran */

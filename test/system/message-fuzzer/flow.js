@@ -45,6 +45,7 @@ const MESSAGES = new Set([
   'seganet-find',
   'seganet-command',
   'seganet-demand',
+  'seganet-shadow',
   'seganet-login',
   'seganet-ocf-request'
 ]);

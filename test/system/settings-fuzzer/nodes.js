@@ -32,6 +32,7 @@ const NO_RECORDS = [
   'seganet-login',
   'seganet-command',
   'seganet-demand',
+  'seganet-shadow',
   'seganet-ocf-request',
   'seganet-series',
   'seganet-find',

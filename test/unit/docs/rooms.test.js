@@ -7,7 +7,17 @@ const fs = require('node:fs');
 const path = require('node:path');
 
 const root = path.join(__dirname, '..', '..', '..');
-const CAPABILITIES = ['demand', 'directory', 'kafka', 'ocf', 'overlay', 'pair', 'series', 'tenants'];
+const CAPABILITIES = [
+  'demand',
+  'directory',
+  'kafka',
+  'ocf',
+  'overlay',
+  'pair',
+  'series',
+  'shadow',
+  'tenants'
+];
 
 /** @param {string} file relative to the root */
 const read = (file) => fs.readFileSync(path.join(root, file), 'utf8');

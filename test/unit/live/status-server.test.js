@@ -90,7 +90,8 @@ describe('the port of the status page', () => {
       ...[
         '/seganet/directory/find/things?limit=25',
         '/seganet/overlay-services?q=hall',
-        '/seganet/demand?limit=1'
+        '/seganet/demand?limit=1',
+        '/seganet/shadow?device=a'
       ],
       ...['/seganet/overlay-services/policy', '/seganet/overlay-services/audit'],
       ...['/seganet/healthz?draining=404', '/seganet/readyz?exclude=uplink', '/seganet/metrics']
@@ -100,11 +101,17 @@ describe('the port of the status page', () => {
     const actions = ['wake', 'sleep', 'backup', 'logs'].map((action) => `/seganet/tenants/node/${action}`);
     for (const action of ['invite', 'withdraw', 'revoke', 'resume', 'policy', 'policy/review'])
       actions.push(`/seganet/overlay-services/${action}`);
-    const posted = ['/auth/token', '/seganet/engines/gw/dead-letters', '/seganet/demand', ...actions];
+    const posted = [
+      '/auth/token',
+      '/seganet/engines/gw/dead-letters',
+      '/seganet/demand',
+      '/seganet/shadow',
+      ...actions
+    ];
     for (const path of posted) expect([path, (await ask(port, path, post)).status]).toEqual([path, 200]);
-    const question = '/seganet/demand/pump%2F1';
-    expect((await ask(port, question, { method: 'DELETE' })).status).toBe(200);
-    const changes = [...posted.map((path) => `POST ${path}`), `DELETE ${question}`];
+    const deleted = ['/seganet/demand/pump%2F1', '/seganet/shadow/pump%2F1'];
+    for (const path of deleted) expect((await ask(port, path, { method: 'DELETE' })).status).toBe(200);
+    const changes = [...posted.map((path) => `POST ${path}`), ...deleted.map((path) => `DELETE ${path}`)];
     expect(passed).toEqual([...paths.map((path) => `GET ${path}`), ...changes]);
     expect(await ask(port, '/')).toMatchObject({ status: 302, headers: { location: '/seganet/' } });
   });

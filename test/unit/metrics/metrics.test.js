@@ -4,6 +4,7 @@
 
 const { COUNTERS } = require('../../../nodes/lib/metrics/counters');
 const { addDemand } = require('../../../nodes/lib/demand/metrics');
+const { addShadows } = require('../../../nodes/lib/shadow/metrics');
 const { addDirectory } = require('../../../nodes/lib/directory/metrics');
 const kafka = require('../../../nodes/lib/kafka/capability');
 const { Gateways } = require('../../../nodes/lib/kafka/gateways/gateways');
@@ -249,6 +250,14 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
   const replicas = { state: 'waiting', reason: 'b is disconnected' };
   const asked = { asked: 3, refused: 1, ended: 2, restored: 1, givenUp: 0 };
   const demand = { questions: 1, devices: { on: 1 }, counters: asked };
+  const sent = { deltas: 3, deltasTaken: 2, deltasFailed: 1, repliesLost: 0 };
+  const shadows = /** @type {any} */ ({
+    shadows: 2,
+    bytes: 8192,
+    reason: '',
+    counters: { updates: 5 },
+    own: sent
+  });
   const pair = { role: 'active', owner: 'a', epoch: 2, isReplicated: true, reason: '' };
   const log = { ...stats().log, pair };
   const figures = stats({ filters, batches, uplinks, sources, desk, tenants, replicas, log });
@@ -257,7 +266,7 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
     {
       process: (out) => void [addSeries(out, series), addDirectory(out, directory), addOverlay(out, overlay)]
     },
-    { process: (out) => void addDemand(out, 'e1', demand) },
+    { process: (out) => void [addDemand(out, 'e1', demand), addShadows(out, 'e1', shadows)] },
     ...[kafka.metrics, ocf.metrics, withTenants.metrics]
   ];
   const families = parseMetrics(metricsText(engines, undefined, additions));
