@@ -12,15 +12,15 @@ const run = (command, ...args) =>
 const IMAGE_BYTES = 64 << 20;
 
 class Image {
-  /** @param {string} folder for the image files and their mount points */
-  constructor(folder) {
+  /** @param {string} folder for the image files and their mount points @param {number} [bytes] */
+  constructor(folder, bytes = IMAGE_BYTES) {
     this.folder = folder;
     this.root = path.join(folder, 'disk');
     this.number = 0;
     fs.mkdirSync(this.root);
     const file = this.#file();
     fs.closeSync(fs.openSync(file, 'w'));
-    fs.truncateSync(file, IMAGE_BYTES);
+    fs.truncateSync(file, bytes);
     // Everything exists before the run: no lazy initialization that writes later.
     run('mkfs.ext4', '-q', '-F', '-E', 'lazy_itable_init=0,lazy_journal_init=0', file);
     this.#mount();
