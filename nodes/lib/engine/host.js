@@ -58,7 +58,7 @@ const MAX_DEVICES = 10000;
  * @property {import('./modules').StoreOptions | null} log null = no log
  * @property {import('./replicas').ReplicaOptions | null} [replicas] with acknowledge 'replicated'
  * @property {string} directory of the log and of other persistent files
- * @property {string} [valueDirectory] of the file of last values; blank: there is none
+ * @property {string} [valueDirectory] of the last values, and of what capabilities keep; blank: nothing is kept
  *
  * @typedef {object} HostContext functions of the engine node and of Node-RED
  * @property {typeof import('../../../native/index.js')} native
@@ -88,7 +88,6 @@ class EngineHost {
   #tls;
   #deploys;
   #traffic;
-  #values;
   #isReplanning;
 
   /**
@@ -184,10 +183,13 @@ class EngineHost {
     if (this.log) this.log.onCounts = (counts) => this.replicas?.setLogCounts(counts);
     this.handover = new Handover(this);
     this.logins = new LoginDispatcher(this.engine, (fn) => this.upkeep.onBell(fn));
-    const { valueDirectory = '' } = options;
-    const warn = (/** @type {string} */ sentence) => context.warn(sentence);
-    this.#values =
-      this.keepsValues && valueDirectory ? new ValueFile(this.engine, valueDirectory, warn) : null;
+    /** Folder of what outlives a restart although no record needs it; '' = nothing does. */
+    this.keptIn = options.valueDirectory ?? '';
+    /** What is written before the engine closes. @type {Set<{ stop(): Promise<void> }>} */
+    this.keptFiles = new Set();
+    if (this.keepsValues && this.keptIn) {
+      this.keptFiles.add(new ValueFile(this.engine, this.keptIn, (sentence) => context.warn(sentence)));
+    }
     this.#tls = null;
     this.#traffic = new DeployTraffic(this, this.#pump, context);
     this.#deploys = new Deploys(context, {
@@ -398,7 +400,8 @@ class EngineHost {
     this.handover.close();
     this.inbox.run();
     if (this.log) this.engine.saveSessions();
-    await Promise.all([this.log?.stop(LOG_STOP_MS), stopWithin(this.#values, LOG_STOP_MS)]);
+    const written = [...this.keptFiles].map((file) => stopWithin(file, LOG_STOP_MS));
+    await Promise.all([this.log?.stop(LOG_STOP_MS), ...written]);
     const stats = this.engine.stats();
     const left =
       unsafeRecords(stats) + this.inbox.close('The engine stopped before the record was delivered.');
@@ -425,11 +428,11 @@ class EngineHost {
   }
 }
 
-/** @param {ValueFile | null} values @param {number} timeoutMs @returns {Promise<void>} */
-async function stopWithin(values, timeoutMs) {
+/** @param {{ stop(): Promise<void> }} file @param {number} timeoutMs @returns {Promise<void>} */
+async function stopWithin(file, timeoutMs) {
   const over = new AbortController();
   const late = setTimeout(timeoutMs, undefined, { signal: over.signal }).catch(() => {});
-  await Promise.race([values?.stop(), late]);
+  await Promise.race([file.stop(), late]);
   over.abort();
 }
 

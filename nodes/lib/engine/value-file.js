@@ -1,46 +1,28 @@
 'use strict';
-// Keeps the last values of an engine over a restart: in last-values.gz beside the log. It is written every five minutes
-// if something has changed, and when the engine stops, and read in the background when the engine starts. After a
-// crash, values are up to five minutes older than what the devices had sent.
+// Keeps the last values of an engine over a restart: in last-values.gz beside the log. After a crash, values are up to
+// five minutes older than what the devices had sent.
 //
-// The file is a gzip (RFC 1952), whose checksum finds damage, of HEADER and the rows that
-// native/core/devices/value_rows.h describes.
+// The content is HEADER and the rows that native/core/devices/value_rows.h describes.
 
-const fs = require('node:fs');
-const path = require('node:path');
-const zlib = require('node:zlib');
-const { promisify } = require('node:util');
 const { setImmediate: turn } = require('node:timers/promises');
-const { Complaints } = require('../base/complaints');
-const { makeFolder, setAside } = require('../store/log-folder');
+const { KeptFile } = require('../store/kept-file');
 
 const FILE = 'last-values.gz';
 const HEADER = Buffer.from('SGV1');
-const INTERVAL_MS = 300000;
-/** Of all rows: more than an engine can keep. */
-const MAX_BYTES = 1 << 30;
 /** Rows that the engine gets at once. */
 const CHUNK = 500;
 /** Length of a row's length, and bytes that each row has at least: its time. */
 const LENGTH = 4;
 const TIME = 8;
 
-const gzip = promisify(zlib.gzip);
-const gunzip = promisify(zlib.gunzip);
-
 /** @typedef {Pick<import('../../../native/index.js').Engine, 'values' | 'saveValues' | 'restoreValues' | 'workers'>} Engine */
 
 class ValueFile {
   #engine;
-  #directory;
-  #warn;
-  #complaints;
-  /** `at` of the values that are in the file. */
+  /** `at` of the values that are in the file, and of those that are being written. */
   #savedAt = 0;
-  /** The work under way, which never rejects. */
-  #work = Promise.resolve();
-  #timer;
-  #isStopped = false;
+  #savingAt = 0;
+  #file;
 
   /**
    * @param {Engine} engine
@@ -48,56 +30,31 @@ class ValueFile {
    * @param {(sentence: string) => void} warn
    * @param {number} [intervalMs]
    */
-  constructor(engine, directory, warn, intervalMs = INTERVAL_MS) {
+  constructor(engine, directory, warn, intervalMs) {
     this.#engine = engine;
-    this.#directory = directory;
-    this.#warn = warn;
-    this.#complaints = new Complaints(warn);
-    this.loaded = this.#next(() => this.#load());
-    this.#timer = setInterval(() => void this.#next(() => this.#save()), intervalMs).unref();
+    const kept = {
+      what: 'last values',
+      lost: 'The gateway starts without values; each returns with the next record of its topic.',
+      begins: () => void (this.#savedAt = this.#now()),
+      restore: (/** @type {Buffer | null} */ content) => this.#restore(content),
+      content: () => this.#content(),
+      saved: () => void (this.#savedAt = this.#savingAt)
+    };
+    this.#file = new KeptFile(directory, FILE, kept, warn, intervalMs);
+    this.loaded = this.#file.loaded;
   }
 
   /** Writes what has changed, for the last time. @returns {Promise<void>} */
   stop() {
-    clearInterval(this.#timer);
-    const last = this.#next(() => this.#save());
-    void last.then(() => (this.#isStopped = true));
-    return last;
+    return this.#file.stop();
   }
 
-  /** @param {() => Promise<void>} work @returns {Promise<void>} */
-  #next(work) {
-    this.#work = this.#work.then(async () => {
-      if (!this.#isStopped) await work();
-    });
-    return this.#work;
-  }
-
-  get #file() {
-    return path.join(this.#directory, FILE);
-  }
-
-  async #load() {
-    this.#savedAt = this.#now();
-    let bytes;
-    try {
-      bytes = await fs.promises.readFile(this.#file);
-    } catch (error) {
-      const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
-      if (code === 'ENOENT') this.#savedAt = 0;
-      else this.#warn(`The last values of the earlier run cannot be read (${message}).`);
+  /** @param {Buffer | null} content @throws {Error} if it is damaged */
+  async #restore(content) {
+    if (!content) {
+      this.#savedAt = 0;
       return;
     }
-    try {
-      await this.#restore(bytes);
-    } catch {
-      this.#setAside();
-    }
-  }
-
-  /** @param {Buffer} bytes of the file @throws {Error} if they are damaged */
-  async #restore(bytes) {
-    const content = await gunzip(bytes, { maxOutputLength: MAX_BYTES });
     if (!content.subarray(0, HEADER.length).equals(HEADER)) throw new Error('not the header');
     const rows = rowsOf(content.subarray(HEADER.length));
     // The latest first: if there is no room for all, the oldest are left out.
@@ -110,46 +67,11 @@ class ValueFile {
     }
   }
 
-  #setAside() {
-    try {
-      const aside = setAside(this.#directory, new Date(), FILE);
-      this.#warn(
-        `The file of last values was damaged and is now ${aside}. The gateway starts without values; each returns with the next record of its topic.`
-      );
-    } catch (error) {
-      const { message } = /** @type {Error} */ (error);
-      this.#warn(`The file of last values is damaged, and cannot be renamed (${message}).`);
-    }
-  }
-
-  async #save() {
-    const { values, at } = this.#engine.values({ since: this.#savedAt, limit: 1 });
-    if (values.length === 0) return;
-    // Not replaceFile(): the event loop must not wait for the disk.
-    const temporary = `${this.#file}.new`;
-    try {
-      const content = await this.#content();
-      if (!content) return;
-      const packed = await gzip(content, { level: 1 });
-      makeFolder(this.#directory);
-      const file = await fs.promises.open(temporary, 'w', 0o600);
-      try {
-        await file.writeFile(packed);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await fs.promises.rename(temporary, this.#file);
-      this.#savedAt = at;
-    } catch (error) {
-      const { code = '', message } = /** @type {NodeJS.ErrnoException} */ (error);
-      await fs.promises.rm(temporary, { force: true }).catch(() => {});
-      this.#complaints.tell(code, `The last values were not written (${message}). The gateway goes on.`);
-    }
-  }
-
-  /** @returns {Promise<Buffer | null>} null = the engine was closed meanwhile */
+  /** @returns {Promise<Buffer | null>} null = nothing has changed, or the engine was closed meanwhile */
   async #content() {
+    const { values, at } = this.#engine.values({ since: this.#savedAt, limit: 1 });
+    if (values.length === 0) return null;
+    this.#savingAt = at;
     /** @type {Buffer[]} */
     const parts = [HEADER];
     for (let worker = 0; worker < this.#engine.workers().length; worker++) {
