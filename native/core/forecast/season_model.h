@@ -1,0 +1,88 @@
+// The model of a series: forecasts its next value from the season, and learns from it. Independent
+// of records, tables and threads.
+//
+// Time is divided into slots. A value is compared with the forecast of its slot, which is made from
+// the slots before it, and the mean of a slot's values is learned when the slot is over. Seasonal
+// naive: the slot's value one season ago. Holt-Winters: exponential smoothing with additive errors,
+// damped additive trend and additive season, ETS(A,Ad,A) in Hyndman et al., "Forecasting with
+// Exponential Smoothing" (2008), chapter 2. Its parameters are not fitted to a history, which would
+// have to be kept, but adapted: residuals of good parameters are white noise, so the smoothing of
+// the level grows while successive residuals have the same sign and shrinks while they alternate,
+// and the smoothing of the season does so by the residuals of a slot in successive seasons.
+#ifndef SEGANET_CORE_FORECAST_SEASON_MODEL_H_
+#define SEGANET_CORE_FORECAST_SEASON_MODEL_H_
+
+#include <cstdint>
+
+#include "core/forecast/forecast_options.h"
+#include "core/forecast/series_state.h"
+
+namespace seganet {
+
+// What a value was compared with.
+struct Verdict {
+  bool has_forecast = false;  // the numbers are valid: a season is complete
+  double expected = 0;
+  double low = 0;  // nine of ten values are between these
+  double high = 0;
+  double sigma = 0;
+  bool trusted = false;  // kTrustedSeasons are complete, and nothing contradicts the model
+  bool anomaly = false;  // only if trusted
+  bool late = false;     // it belongs to an earlier slot, and was not learned
+};
+
+// Thread safety: immutable after construction.
+class SeasonModel {
+ public:
+  // Seasons before a forecast is trusted: one for the season, one for the trend and the first
+  // residuals, and one that confirms them.
+  static constexpr uint32_t kTrustedSeasons = 3;
+  // Slots with a value before a forecast is trusted.
+  static constexpr uint32_t kTrustedSlots = 24;
+  // Values outside the band on each side.
+  static constexpr double kLowShare = 0.05;
+  // Slots in a row that are far off, in one direction, before the series counts as shifted. The
+  // seasonal naive model repeats what lasts longer than a season anyway.
+  static constexpr int kShiftSlots = 8;
+  static constexpr int kNaiveShiftSlots = 15;
+  // Values in a row with an earlier slot before the clock counts as set back.
+  static constexpr uint8_t kLateValues = 8;
+
+  // REQUIRES: Validate(options).ok().
+  explicit SeasonModel(const ForecastOptions& options)
+      : model_(options.model),
+        slots_(options.slots),
+        period_ms_(options.period_s * int64_t{1000}) {}
+
+  // Begins a series; `season` has room for slots() floats.
+  void Begin(double value, int64_t ts_ms, SeriesState* state, float* season) const;
+  // Compares a value with the forecast, and learns it. REQUIRES: `state` and `season` were begun,
+  // |value| <= kMaxForecastValue.
+  Verdict Observe(double value, int64_t ts_ms, double sigmas, double least, SeriesState* state,
+                  float* season) const;
+  // True if the numbers can be those of a series, such as after reading them from a file.
+  bool IsValid(const SeriesState& state, const float* season) const;
+
+  uint32_t slots() const { return slots_; }
+  // Returns the slot of a time since 1970.
+  uint32_t SlotOf(int64_t ts_ms) const;
+
+ private:
+  double Expected(const SeriesState& state, float seasonal) const;
+  double Scale(const SeriesState& state, float seasonal) const;
+  bool IsTrusted(const SeriesState& state, float seasonal) const;
+  bool Enter(uint32_t slot, SeriesState* state, float* season) const;
+  void Complete(SeriesState* state, float* season) const;
+  void EndFirstSeason(SeriesState* state, float* season) const;
+  void Advance(uint32_t slots, SeriesState* state) const;
+  void Smooth(double residual, double scale, SeriesState* state, float* seasonal) const;
+  void Spread(double residual, double scale, bool clips, SeriesState* state) const;
+
+  const ForecastModel model_;
+  const uint32_t slots_;
+  const int64_t period_ms_;
+};
+
+}  // namespace seganet
+
+#endif  // SEGANET_CORE_FORECAST_SEASON_MODEL_H_

@@ -1,0 +1,395 @@
+// The model of a series: how good its forecasts are, what it makes of anomalies, and that nothing
+// in a series ruins it.
+#include "core/forecast/season_model.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <numbers>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace seganet {
+namespace {
+
+constexpr uint32_t kDay = 24;  // slots
+
+ForecastOptions SeasonOf(uint32_t slots, ForecastModel model = ForecastModel::kHoltWinters) {
+  ForecastOptions options;
+  options.model = model;
+  options.slots = slots;
+  options.period_s = slots;
+  return options;
+}
+
+// A series whose slots are one second long.
+class Learner {
+ public:
+  explicit Learner(const ForecastOptions& options) : model_(options), season_(options.slots) {}
+
+  // A value at a time; returns its verdict.
+  Verdict At(double value, int64_t ts_ms) {
+    Verdict verdict;
+    if (is_new_) {
+      model_.Begin(value, ts_ms, &state_, season_.data());
+    } else {
+      verdict = model_.Observe(value, ts_ms, sigmas, least, &state_, season_.data());
+    }
+    is_new_ = false;
+    ts_ms_ = ts_ms;
+    EXPECT_TRUE(model_.IsValid(state_, season_.data())) << value << " at " << ts_ms;
+    return verdict;
+  }
+  // A value in the next slot.
+  Verdict Next(double value) { return At(value, ts_ms_ + 1000); }
+  // Learns `count` values of a function of the slot.
+  void Learn(size_t count, const std::function<double(size_t)>& value) {
+    for (size_t i = 0; i < count; ++i) Next(value(slot_++));
+  }
+  size_t slot() const { return slot_; }
+  int64_t ts_ms() const { return ts_ms_; }
+  const SeriesState& state() const { return state_; }
+
+  double sigmas = 4;
+  double least = 0;
+
+ private:
+  const SeasonModel model_;
+  std::vector<float> season_;
+  SeriesState state_;
+  bool is_new_ = true;
+  int64_t ts_ms_ = 0;
+  size_t slot_ = 0;
+};
+
+double Daily(size_t slot) {
+  return 20 + 5 * std::sin(2 * std::numbers::pi * static_cast<double>(slot) / kDay);
+}
+
+// A daily course with noise of a known deviation.
+class NoisyDay {
+ public:
+  explicit NoisyDay(double deviation = 0.5, uint64_t seed = 1)
+      : deviation_(deviation), random_(seed) {}
+  double operator()(size_t slot) { return Daily(slot) + deviation_ * normal_(random_); }
+
+ private:
+  const double deviation_;
+  std::mt19937_64 random_;
+  std::normal_distribution<double> normal_;
+};
+
+double SymmetricError(const std::vector<double>& values, const std::vector<double>& forecasts,
+                      size_t split) {
+  double sum = 0;
+  for (size_t i = split; i < values.size(); ++i) {
+    sum += 2 * std::abs(values[i] - forecasts[i]) / (std::abs(values[i]) + std::abs(forecasts[i]));
+  }
+  return 100 * sum / static_cast<double>(values.size() - split);
+}
+
+TEST(SeasonModelTest, ForecastsAsWellAsStatsforecast) {
+  std::ifstream file(std::filesystem::path(__FILE__).parent_path().parent_path() /
+                     "golden/forecast-series.txt");
+  int series = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("#")) continue;
+    ++series;
+    std::istringstream row(line);
+    std::string name;
+    uint32_t slots = 0;
+    size_t split = 0;
+    double holt_winters = 0, naive = 0;
+    row >> name >> slots >> split >> holt_winters >> naive;
+    std::vector<double> values;
+    for (double value = 0; row >> value;) values.push_back(value);
+    ASSERT_GT(values.size(), split) << name;
+    for (const auto& [model, theirs] : {std::pair(ForecastModel::kHoltWinters, holt_winters),
+                                        std::pair(ForecastModel::kSeasonalNaive, naive)}) {
+      Learner learner(SeasonOf(slots, model));
+      std::vector<double> forecasts;
+      for (const double value : values) forecasts.push_back(learner.Next(value).expected);
+      EXPECT_LE(SymmetricError(values, forecasts, split), 1.05 * theirs) << name;
+    }
+  }
+  EXPECT_EQ(series, 4);
+}
+
+TEST(SeasonModelTest, HasNoForecastInTheFirstSeasonAndTrustsNoneBeforeTheFourth) {
+  Learner learner(SeasonOf(kDay));
+  NoisyDay day;
+  for (size_t slot = 0; slot < 4 * kDay; ++slot) {
+    const Verdict verdict = learner.Next(day(slot));
+    EXPECT_EQ(verdict.has_forecast, slot >= kDay) << slot;
+    EXPECT_EQ(verdict.trusted, slot >= 3 * kDay) << slot;
+  }
+}
+
+TEST(SeasonModelTest, MarksNothingBeforeItsForecastIsTrusted) {
+  Learner learner(SeasonOf(kDay));
+  learner.Learn(2 * kDay, NoisyDay());
+  EXPECT_FALSE(learner.Next(1000).anomaly);
+}
+
+TEST(SeasonModelTest, HoldsNineOfTenValuesInTheBand) {
+  Learner learner(SeasonOf(kDay));
+  NoisyDay day;
+  learner.Learn(6 * kDay, std::ref(day));
+  int below = 0, above = 0;
+  constexpr int kValues = 10'000;
+  for (size_t slot = learner.slot(); slot < 6 * kDay + kValues; ++slot) {
+    const double value = day(slot);
+    const Verdict verdict = learner.Next(value);
+    below += value < verdict.low;
+    above += value > verdict.high;
+    EXPECT_LE(verdict.low, verdict.high);
+  }
+  EXPECT_NEAR(below, kValues / 20, kValues / 100);
+  EXPECT_NEAR(above, kValues / 20, kValues / 100);
+}
+
+TEST(SeasonModelTest, FindsAnomaliesOfEightSigmasAndFewOthers) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(seed);
+    Learner learner(SeasonOf(kDay));
+    NoisyDay day(0.5, seed);
+    learner.Learn(6 * kDay, std::ref(day));
+    int wrong = 0;
+    for (size_t slot = 6 * kDay; slot < 40 * kDay; ++slot) {
+      const bool is_odd = slot % 101 == 0;
+      const double value = day(slot) + (is_odd ? (slot % 2 == 0 ? 4.5 : -4.5) : 0);
+      const bool anomaly = learner.Next(value).anomaly;
+      if (is_odd) {
+        EXPECT_TRUE(anomaly) << slot;
+      } else {
+        wrong += anomaly;
+      }
+    }
+    EXPECT_LE(wrong, 1);
+  }
+}
+
+TEST(SeasonModelTest, AnOutlierChangesLaterForecastsLittle) {
+  for (const ForecastModel model : {ForecastModel::kHoltWinters, ForecastModel::kSeasonalNaive}) {
+    Learner learner(SeasonOf(kDay, model));
+    Learner spared(SeasonOf(kDay, model));
+    NoisyDay day, same;
+    learner.Learn(10 * kDay, std::ref(day));
+    spared.Learn(10 * kDay, std::ref(same));
+    const float sigma = learner.state().sigma;
+    EXPECT_TRUE(learner.Next(1e9).anomaly);
+    spared.Next(same(10 * kDay));
+    day(10 * kDay);
+    for (size_t slot = 10 * kDay + 1; slot < 13 * kDay; ++slot) {
+      const double value = day(slot);
+      const double difference = learner.Next(value).expected - spared.Next(value).expected;
+      EXPECT_LT(std::abs(difference), 3.5 * sigma) << slot;
+      EXPECT_LT(learner.state().sigma, 1.2 * sigma);
+    }
+  }
+}
+
+TEST(SeasonModelTest, FollowsAShiftOfTheLevelAfterEightSlots) {
+  Learner learner(SeasonOf(kDay));
+  NoisyDay day;
+  learner.Learn(10 * kDay, std::ref(day));
+  size_t slot = 10 * kDay;
+  for (; slot < 10 * kDay + 7; ++slot) EXPECT_TRUE(learner.Next(day(slot) + 1e6).anomaly) << slot;
+  for (; slot < 10 * kDay + 12; ++slot) learner.Next(day(slot) + 1e6);
+  for (; slot < 12 * kDay; ++slot) {
+    const Verdict verdict = learner.Next(day(slot) + 1e6);
+    EXPECT_TRUE(verdict.trusted);
+    EXPECT_FALSE(verdict.anomaly) << slot;
+    EXPECT_NEAR(verdict.expected, Daily(slot) + 1e6, 3) << slot;
+  }
+}
+
+TEST(SeasonModelTest, FollowsAMeterThatBeginsAgain) {
+  Learner learner(SeasonOf(kDay));
+  double meter = 1e6;
+  for (size_t slot = 0; slot < 10 * kDay; ++slot) learner.Next(meter += 5 + Daily(slot) / 10);
+  meter = 0;
+  for (size_t slot = 10 * kDay; slot < 20 * kDay; ++slot)
+    learner.Next(meter += 5 + Daily(slot) / 10);
+  const Verdict verdict = learner.Next(meter + 7);
+  EXPECT_TRUE(verdict.trusted);
+  EXPECT_FALSE(verdict.anomaly);
+  // The trend is damped, so a forecast of what grows lags by less than a slot.
+  EXPECT_NEAR(verdict.expected, meter + 7, 7);
+}
+
+TEST(SeasonModelTest, AConstantSeriesHasABandOfNoWidth) {
+  for (const double constant : {0.0, 42.1, -1e12}) {
+    Learner learner(SeasonOf(kDay));
+    learner.Learn(5 * kDay, [constant](size_t) { return constant; });
+    Verdict verdict = learner.Next(constant);
+    EXPECT_TRUE(verdict.trusted);
+    EXPECT_FALSE(verdict.anomaly);
+    EXPECT_DOUBLE_EQ(verdict.expected, constant);
+    EXPECT_NEAR(verdict.high, verdict.low, std::abs(constant) * 1e-5);
+    verdict = learner.Next(constant + 1 + std::abs(constant) / 100);
+    EXPECT_TRUE(verdict.anomaly);
+    // It stays there, and is the new constant.
+    for (int i = 0; i < 12; ++i) verdict = learner.Next(constant + 1 + std::abs(constant) / 100);
+    EXPECT_FALSE(verdict.anomaly);
+  }
+}
+
+TEST(SeasonModelTest, ADeviationUpToTheLeastIsNoAnomaly) {
+  for (const double deviation : {0.5, 0.51, -0.5, -0.51}) {
+    Learner learner(SeasonOf(kDay));
+    learner.least = 0.5;
+    learner.Learn(5 * kDay, [](size_t) { return 20.0; });
+    EXPECT_EQ(learner.Next(20 + deviation).anomaly, std::abs(deviation) > 0.5) << deviation;
+  }
+}
+
+TEST(SeasonModelTest, ComparesEachValueOfASlotWithTheSameForecast) {
+  Learner learner(SeasonOf(kDay));
+  for (size_t slot = 0; slot < 8 * kDay; ++slot) {
+    for (int i = 0; i < 10; ++i) {
+      const auto ts_ms = static_cast<int64_t>(slot) * 1000 + i * 100;
+      const Verdict verdict = learner.At(Daily(slot) + (i % 2 == 0 ? 0.1 : -0.1), ts_ms);
+      if (slot < 6 * kDay) continue;
+      EXPECT_NEAR(verdict.expected, Daily(slot), 0.05) << slot;
+      EXPECT_NEAR(verdict.sigma, 0.1, 0.05);
+      EXPECT_FALSE(verdict.anomaly);
+    }
+  }
+}
+
+TEST(SeasonModelTest, MissingSlotsAndSeasonsCostNoTrustForLong) {
+  Learner learner(SeasonOf(kDay));
+  NoisyDay day;
+  learner.Learn(6 * kDay, std::ref(day));
+  // Half a season is missing: the next value is compared.
+  const int64_t begin_ms = learner.ts_ms() - (6 * kDay - 1) * int64_t{1000};
+  const auto at = [&](size_t slot, double more = 0) {
+    return learner.At(day(slot) + more, begin_ms + static_cast<int64_t>(slot) * 1000);
+  };
+  Verdict verdict = at(6 * kDay + 12);
+  EXPECT_TRUE(verdict.trusted);
+  EXPECT_NEAR(verdict.expected, Daily(6 * kDay + 12), 2);
+  EXPECT_TRUE(at(6 * kDay + 13, 10).anomaly);
+  // Ten seasons are missing: the level may be another one, so the next value only sets it.
+  verdict = at(17 * kDay, 100);
+  EXPECT_FALSE(verdict.trusted);
+  verdict = at(17 * kDay + 1, 100);
+  EXPECT_TRUE(verdict.trusted);
+  EXPECT_NEAR(verdict.expected, Daily(17 * kDay + 1) + 100, 3);
+}
+
+TEST(SeasonModelTest, AValueEveryThirdSlotIsEnough) {
+  Learner learner(SeasonOf(kDay));
+  NoisyDay day;
+  Verdict verdict;
+  for (size_t slot = 0; slot < 12 * kDay; slot += 3) {
+    verdict = learner.At(day(slot), static_cast<int64_t>(slot) * 1000);
+  }
+  EXPECT_TRUE(verdict.trusted);
+  EXPECT_FALSE(verdict.anomaly);
+  // A slot that never had a value has no forecast to trust.
+  EXPECT_FALSE(learner.At(20, (12 * kDay + 1) * int64_t{1000}).trusted);
+}
+
+TEST(SeasonModelTest, LateValuesAreComparedAndNotLearned) {
+  Learner learner(SeasonOf(kDay));
+  learner.Learn(6 * kDay, NoisyDay());
+  const SeriesState before = learner.state();
+  const Verdict verdict = learner.At(1000, learner.ts_ms() - 2000);
+  EXPECT_TRUE(verdict.late);
+  EXPECT_FALSE(verdict.anomaly);
+  EXPECT_EQ(learner.state().sum, before.sum);
+  EXPECT_EQ(learner.state().level, before.level);
+}
+
+TEST(SeasonModelTest, FollowsAClockThatIsSetBackAndOneThatRanAhead) {
+  Learner learner(SeasonOf(kDay));
+  NoisyDay day;
+  learner.Learn(6 * kDay, std::ref(day));
+  const int64_t now_ms = learner.ts_ms();
+  // Ten years back: after eight values, learning goes on.
+  int64_t ts_ms = now_ms - 3650 * int64_t{86'400'000} / 24 * 24;
+  int late = 0;
+  for (int i = 0; i < 3 * static_cast<int>(kDay); ++i) late += learner.At(20, ts_ms += 1000).late;
+  EXPECT_EQ(late, SeasonModel::kLateValues - 1);
+  // One value of the year 5000 leaves the series in the future, for eight values.
+  learner.At(20, 95'000'000'000'000);
+  late = 0;
+  Verdict verdict;
+  for (int i = 0; i < static_cast<int>(kDay); ++i) {
+    verdict = learner.At(20, ts_ms += 1000);
+    late += verdict.late;
+  }
+  EXPECT_EQ(late, SeasonModel::kLateValues - 1);
+  EXPECT_TRUE(verdict.has_forecast);
+}
+
+TEST(SeasonModelTest, AnyValuesAndTimesKeepTheStateValid) {
+  std::mt19937_64 random(7);
+  constexpr double kValues[] = {0, -0.0, 1e30, -1e30, 1e-300, 4.9e-324, 1, -1, 1e15, 21.5};
+  constexpr int64_t kTimes[] = {std::numeric_limits<int64_t>::min(), -1, 0, 1, 1'763'712'000'000,
+                                std::numeric_limits<int64_t>::max()};
+  for (const ForecastModel model : {ForecastModel::kHoltWinters, ForecastModel::kSeasonalNaive}) {
+    for (const uint32_t slots : {2u, 24u, 1024u}) {
+      Learner learner(SeasonOf(slots, model));
+      int64_t ts_ms = 0;
+      for (int i = 0; i < 20'000; ++i) {
+        const uint64_t draw = random();
+        if (draw % 50 == 0) ts_ms = kTimes[draw / 50 % std::size(kTimes)];
+        if (ts_ms < std::numeric_limits<int64_t>::max() - 10'000) {
+          ts_ms += static_cast<int64_t>(draw / 7 % 3000);
+        }
+        const double value = draw % 4 == 0 ? kValues[draw / 4 % std::size(kValues)] : 20.0;
+        const Verdict verdict = learner.At(value, ts_ms);
+        EXPECT_TRUE(std::isfinite(verdict.expected) && verdict.low <= verdict.high);
+      }
+    }
+  }
+}
+
+TEST(SeasonModelTest, CountsSlotsOfAPeriodThatIsNoMultipleOfThem) {
+  ForecastOptions options = SeasonOf(7);
+  options.period_s = 10;
+  const SeasonModel model(options);
+  EXPECT_EQ(model.SlotOf(0), 0u);
+  EXPECT_EQ(model.SlotOf(1428), 0u);
+  EXPECT_EQ(model.SlotOf(1429), 1u);
+  EXPECT_EQ(model.SlotOf(10'000), 7u);
+  EXPECT_EQ(model.SlotOf(70'000), 49u);
+}
+
+TEST(ForecastOptionsTest, NamesWhatIsWrong) {
+  const auto problem = [](const std::function<void(ForecastOptions*)>& change) {
+    ForecastOptions options;
+    change(&options);
+    return Validate(options).message();
+  };
+  EXPECT_EQ(problem([](ForecastOptions*) {}), "");
+  EXPECT_NE(problem([](auto* o) { o->path = "a..b"; }), "");
+  EXPECT_EQ(problem([](auto* o) { o->slots = 1; }), "slots must be 2 to 1024");
+  EXPECT_EQ(problem([](auto* o) { o->slots = 1025; }), "slots must be 2 to 1024");
+  EXPECT_NE(problem([](auto* o) { o->period_s = 23; }), "");
+  EXPECT_NE(problem([](auto* o) { o->period_s = kMaxForecastPeriodS + 1; }), "");
+  EXPECT_NE(problem([](auto* o) { o->sigmas = 0.9; }), "");
+  EXPECT_NE(problem([](auto* o) { o->sigmas = std::numeric_limits<double>::quiet_NaN(); }), "");
+  EXPECT_NE(problem([](auto* o) { o->least = -1; }), "");
+  EXPECT_EQ(problem([](auto* o) { o->record_class = 9; }), "forecast class must be 0 to 8");
+  EXPECT_EQ(problem([](auto* o) { o->max_series = 0; }), "series must be 1 to 1000000");
+  EXPECT_EQ(problem([](auto* o) {
+              o->max_series = kMaxForecastSeries;
+              o->slots = 1024;
+              o->period_s = 86'400;
+            }),
+            "series and slots need more than 256 MiB");
+}
+
+}  // namespace
+}  // namespace seganet
