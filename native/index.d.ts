@@ -277,6 +277,58 @@ export interface FilterSettings {
 }
 
 /**
+ * Forecasts the value of each series, which is a device and topic, from its season (docs/use/forecast.md). Records pass;
+ * an anomaly gets another class.
+ */
+export interface ForecastSettings {
+  /** Default 'holtWinters': level, damped trend and season, additive. A change of the first four forgets all. */
+  model?: 'seasonalNaive' | 'holtWinters';
+  /** Path of the value, default '$' (the whole payload). */
+  path?: string;
+  /** Length of the season, s: slots..31622400, default 86400. */
+  periodS?: number;
+  /** Slots of a season: 2..1024, default 24. */
+  slots?: number;
+  /** A value farther than this from its forecast is an anomaly, in standard deviations: 1..100, default 4. */
+  sigmas?: number;
+  /** A deviation up to this is no anomaly, in the unit of the value. Default 0. */
+  least?: number;
+  /** Class of anomalies, unless theirs is more urgent: 0..8, default 1; 0 = theirs. */
+  forecastClass?: number;
+  /** True: messages of this stage have the member `forecast`. */
+  annotate?: boolean;
+  /** Series that it knows, 1..1000000, default 10000; with their slots at most 256 MiB. */
+  maxSeries?: number;
+  /** True: it begins when restoreForecasts() has ended, and records pass unscored until then. Default false. */
+  restores?: boolean;
+}
+
+/** What a forecast stage counted. */
+export interface ForecastCounters {
+  /** Values that were compared or learned. */
+  points: number;
+  /** Of these: anomalies, values without a trusted forecast, values of an earlier slot, which were not learned. */
+  anomalies: number;
+  untrusted: number;
+  late: number;
+  /** Values of series for which there was no room. */
+  refused: number;
+  /** Records without a number at the path, and records before the stage began. */
+  skipped: number;
+  /** Series known now, and the bytes of their tables. */
+  series: number;
+  bytes: number;
+  /** False while records pass unscored: ForecastSettings.restores. */
+  begun: boolean;
+}
+
+/** Where saveForecasts() goes on. */
+export interface ForecastCursor {
+  part: number;
+  before: number;
+}
+
+/**
  * One node of the data path. `id` is a number that the caller keeps stable for a Node-RED node while the engine runs.
  * `next` lists the stages that get this stage's output natively. `messages` requests its output as messages, too.
  */
@@ -333,6 +385,7 @@ export type StageSpec = { id: number; next: number[]; messages: boolean } & (
     }
   | { kind: 'tap'; everyN: number; perSecond: number } // 0 = no limit of that kind; only sampled records pass
   | ({ kind: 'filter' } & FilterSettings)
+  | ({ kind: 'forecast' } & ForecastSettings)
   | {
       /**
        * Passes a record of the device 'part:name' to the stage of `next` that belongs to its part, as device 'name'. The
@@ -741,6 +794,8 @@ export interface StageCounters {
   copiesDropped: number;
   /** Records that a filter stage left out. */
   filtered: number;
+  /** Forecast stages. */
+  forecast?: ForecastCounters;
   /** Batch stages that wait to save bytes: how long their batches wait at most at present, by class. */
   waitMs?: number[];
 }
@@ -1025,6 +1080,25 @@ export declare class Engine {
    * @returns number of rows for which there was room
    */
   restoreValues(rows: Uint8Array): number;
+  /**
+   * Returns what a forecast stage has learned, in portions: call it with `next` until that is null. The rows together
+   * are the content for restoreForecasts(). Null: the engine is closed, or the stage is not there or has not begun.
+   */
+  saveForecasts(
+    stage: number,
+    after: ForecastCursor | null
+  ): { rows: Buffer; next: ForecastCursor | null } | null;
+  /**
+   * Gives a forecast stage with `restores` what it had learned, in portions: call it with the `at` that it returned,
+   * first 0, while the result is 'more'. 'other': the content is of another model, and is not used. 'damaged': what
+   * precedes the damage is used. The stage begins when the result is not 'more', and at once with content null. Null:
+   * the engine is closed, or the stage is not there.
+   */
+  restoreForecasts(
+    stage: number,
+    content: Uint8Array | null,
+    at: number
+  ): { result: 'more' | 'done' | 'other' | 'damaged'; at: number } | null;
   /**
    * Puts one record into a stage. recordClass 0 = 3 (normal); tsMs 0 = now. With Flag.ENVELOPE the payload is a batch
    * of NDJSON lines and deviceId is empty. takeCompletions() returns a ticket other than 0: for an uplink stage when

@@ -219,6 +219,8 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::ValueLevels>("valueLevels"),
                       InstanceMethod<&EngineWrap::SaveValues>("saveValues"),
                       InstanceMethod<&EngineWrap::RestoreValues>("restoreValues"),
+                      InstanceMethod<&EngineWrap::SaveForecasts>("saveForecasts"),
+                      InstanceMethod<&EngineWrap::RestoreForecasts>("restoreForecasts"),
                       InstanceMethod<&EngineWrap::Flush>("flush"),
                       InstanceMethod<&EngineWrap::SaveAll>("saveAll"),
                       InstanceMethod<&EngineWrap::SetDiskCounts>("setDiskCounts"),

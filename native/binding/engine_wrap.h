@@ -61,6 +61,9 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   Napi::Value ValueLevels(const Napi::CallbackInfo& info);
   Napi::Value SaveValues(const Napi::CallbackInfo& info);
   Napi::Value RestoreValues(const Napi::CallbackInfo& info);
+  // engine_forecasts.cc
+  Napi::Value SaveForecasts(const Napi::CallbackInfo& info);
+  Napi::Value RestoreForecasts(const Napi::CallbackInfo& info);
   void SaveAll(const Napi::CallbackInfo& info);
   void SetDiskCounts(const Napi::CallbackInfo& info);
   void StopAccepting(const Napi::CallbackInfo& info);

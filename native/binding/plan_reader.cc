@@ -16,7 +16,8 @@ bool ReadKind(Napi::Env env, Napi::Value value, StageKind* kind) {
       {"source", StageKind::kSource},     {"ingest", StageKind::kIngest},
       {"priority", StageKind::kPriority}, {"batch", StageKind::kBatch},
       {"uplink", StageKind::kUplink},     {"tap", StageKind::kTap},
-      {"filter", StageKind::kFilter},     {"split", StageKind::kSplit}};
+      {"filter", StageKind::kFilter},     {"split", StageKind::kSplit},
+      {"forecast", StageKind::kForecast}};
   std::string name;
   if (!ReadString(env, value, "kind", &name)) return false;
   for (const auto& [known, k] : kKinds) {
@@ -25,9 +26,9 @@ bool ReadKind(Napi::Env env, Napi::Value value, StageKind* kind) {
       return true;
     }
   }
-  return Fail(env,
-              "kind '" + name +
-                  "' is not one of source, ingest, priority, batch, uplink, tap, filter, split");
+  return Fail(env, "kind '" + name +
+                       "' is not one of source, ingest, priority, batch, uplink, tap, filter, "
+                       "split, forecast");
 }
 
 bool ReadArray(Napi::Env env, Napi::Value value, const char* name, Napi::Array* array) {
@@ -348,6 +349,23 @@ bool ReadFilter(Napi::Env env, Napi::Object object, FilterOptions* options) {
          ReadDouble(env, object, "high", &options->high);
 }
 
+bool ReadForecast(Napi::Env env, Napi::Object object, ForecastOptions* options) {
+  size_t model = static_cast<size_t>(options->model);
+  if (!ReadChoice(env, object, "model", {"seasonalNaive", "holtWinters"}, &model)) return false;
+  options->model = static_cast<ForecastModel>(model);
+  return ReadOptionalString(env, object, "path", kMaxConditionBytes, &options->path) &&
+         ReadOption<uint32_t>(env, object, "periodS", 1, kMaxForecastPeriodS, &options->period_s) &&
+         ReadOption<uint32_t>(env, object, "slots", kMinForecastSlots, kMaxForecastSlots,
+                              &options->slots) &&
+         ReadDouble(env, object, "sigmas", &options->sigmas) &&
+         ReadDouble(env, object, "least", &options->least) &&
+         ReadOption<uint8_t>(env, object, "forecastClass", 0, kClasses, &options->record_class) &&
+         ReadFlag(object, "annotate", &options->annotate) &&
+         ReadOption<uint32_t>(env, object, "maxSeries", 1, kMaxForecastSeries,
+                              &options->max_series) &&
+         ReadFlag(object, "restores", &options->restores);
+}
+
 // Reads a number for each part; absent keeps the parts' values.
 template <typename T>
 bool ReadByPart(Napi::Env env, Napi::Object object, const char* name, T most,
@@ -416,6 +434,8 @@ bool ReadStage(Napi::Env env, Napi::Value value, StageSpec* spec) {
              ReadOption<uint32_t>(env, object, "perSecond", 0, kMaxStageId, &spec->per_second);
     case StageKind::kFilter:
       return ReadFilter(env, object, &spec->filter);
+    case StageKind::kForecast:
+      return ReadForecast(env, object, &spec->forecast);
     case StageKind::kSplit:
       return ReadSplit(env, object, &spec->parts);
     case StageKind::kSource:

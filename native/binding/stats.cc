@@ -34,6 +34,21 @@ Napi::Value Latency(Napi::Env env, const LatencyByClass& latency) {
   return rows;
 }
 
+Napi::Object ForecastsOf(Napi::Env env, const Forecasts& forecasts) {
+  const ForecastFigures figures = forecasts.figures();
+  Napi::Object row = Napi::Object::New(env);
+  row.Set("points", Number(env, figures.points));
+  row.Set("anomalies", Number(env, figures.anomalies));
+  row.Set("untrusted", Number(env, figures.untrusted));
+  row.Set("late", Number(env, figures.late));
+  row.Set("refused", Number(env, figures.refused));
+  row.Set("skipped", Number(env, figures.skipped));
+  row.Set("series", Number(env, figures.series));
+  row.Set("bytes", Number(env, forecasts.bytes()));
+  row.Set("begun", Napi::Boolean::New(env, forecasts.ready()));
+  return row;
+}
+
 Napi::Value Stages(Napi::Env env, const Plan& plan) {
   Napi::Array rows = Napi::Array::New(env);
   for (const Stage& stage : plan.stages()) {
@@ -52,6 +67,7 @@ Napi::Value Stages(Napi::Env env, const Plan& plan) {
     row.Set("batches", Number(env, batches));
     row.Set("copiesDropped", Number(env, dropped));
     row.Set("filtered", Number(env, filtered));
+    if (stage.forecasts) row.Set("forecast", ForecastsOf(env, *stage.forecasts));
     if (stage.spec.batcher.thrift != Thrift::kFast) {
       ByClass waits{};
       for (uint8_t c = 1; c <= kClasses; ++c) waits[c] = stage.shared->waits[c].load();

@@ -147,6 +147,9 @@ void Pipeline::RunStage(const Stage& stage, const Record& record) {
     case StageKind::kSplit:
       RunSplit(stage, record);
       break;
+    case StageKind::kForecast:
+      RunForecast(stage, record);
+      break;
     case StageKind::kBatch:
       RunBatch(stage, record);
       break;

@@ -90,6 +90,10 @@ class Pipeline {
   void EndWindows(uint32_t id, const std::function<bool(std::string_view device)>& ends,
                   int64_t now_us);
 
+  // Lets go of the forecasts of the devices in the placement slots for which `leaves` is true, for
+  // the worker to which they move.
+  void LeaveForecasts(const std::function<bool(uint32_t place)>& leaves);
+
   // Seals the open batches of stage `id`, 0 = of all stages.
   void Flush(uint32_t id, SealReason reason);
 
@@ -120,6 +124,7 @@ class Pipeline {
   void PushSingle(const Stage& stage, const Record& record);
   void RunFilter(const Stage& stage, const Record& record);
   void RunSplit(const Stage& stage, const Record& record);
+  void RunForecast(const Stage& stage, const Record& record);
   BatchStage* BatcherOf(const Stage& stage);
   void DropIdle();
   void RunWindow(const Stage& stage, const Record& record);

@@ -71,6 +71,10 @@ Status ValidateStage(const StageSpec& spec, const ById& by_id) {
     const Status status = Validate(spec.filter);
     return status.ok() ? status : Status::InvalidArgument(Name(spec) + ": " + status.message());
   }
+  if (spec.kind == StageKind::kForecast) {
+    const Status status = Validate(spec.forecast);
+    return status.ok() ? status : Status::InvalidArgument(Name(spec) + ": " + status.message());
+  }
   if (spec.kind == StageKind::kSplit) {
     if (spec.messages) return Status::InvalidArgument(Name(spec) + ": a split has no messages");
     if (spec.parts.size() != spec.next.size()) {
@@ -109,6 +113,13 @@ size_t Visits(const StageSpec& spec, const ById& by_id,
     visits = std::min(visits, kMaxVisits + 1);
   }
   return (*known)[spec.id] = visits;
+}
+
+// Returns what a forecast stage has learned, or nothing learned if the model has changed.
+std::shared_ptr<Forecasts> LearnedOf(const ForecastOptions& options, size_t workers,
+                                     const Stage* old) {
+  const bool is_same = old != nullptr && old->forecasts && old->spec.forecast.SameModel(options);
+  return is_same ? old->forecasts : std::make_shared<Forecasts>(options, workers);
 }
 
 // Returns the register of a source. Reuses that of the old stage if it is equal.
@@ -160,6 +171,9 @@ Plan::Plan(std::vector<StageSpec> specs, size_t workers, const Plan* before,
     const Stage* old = before == nullptr ? nullptr : before->Find(stage.spec.id);
     stage.shared = old != nullptr ? old->shared : std::make_shared<StageShared>(workers);
     if (stage.spec.kind == StageKind::kUplink) stage.lanes = lanes_of(stage.spec.uplink);
+    if (stage.spec.kind == StageKind::kForecast) {
+      stage.forecasts = LearnedOf(stage.spec.forecast, workers, old);
+    }
     stage.devices = Register(std::move(stage.spec.devices), old);
     stage.classifier = Classifier(std::move(stage.spec.rules), stage.spec.default_class);
     by_id_.emplace(stage.spec.id, &stage);

@@ -14,6 +14,7 @@
 
 #include "core/base/counters.h"
 #include "core/base/status.h"
+#include "core/forecast/forecasts.h"
 #include "core/plan/filter.h"
 #include "core/plan/split.h"
 #include "core/queue/batcher.h"
@@ -31,7 +32,8 @@ enum class StageKind : uint8_t {
   kUplink,
   kTap,
   kFilter,
-  kSplit
+  kSplit,
+  kForecast
 };
 
 // Protocol of the devices of a source; kPushed: JavaScript pushes their records.
@@ -146,6 +148,7 @@ struct StageSpec {
   uint32_t every_n = 0;          // tap: passes every n-th record, 0 and 1 = all
   uint32_t per_second = 0;       // tap: passes at most this many per second, 0 = no limit
   FilterOptions filter;          // filter
+  ForecastOptions forecast;      // forecast
   std::vector<SplitPart> parts;  // split: one for each stage of `next`
 };
 
@@ -196,6 +199,8 @@ struct Stage {
   std::shared_ptr<const DeviceClasses> devices;
   Classifier classifier;               // priority: made from spec.rules
   std::unique_ptr<const Split> split;  // split: made from spec.parts and next
+  // Forecast. Successive plans share the object while the model is unchanged.
+  std::shared_ptr<Forecasts> forecasts;
 };
 
 // Thread safety: immutable after construction.

@@ -21,13 +21,15 @@ void WriteRecordFrame(const Record& record, uint32_t stage, char* to) {
   h.topic_bytes = static_cast<uint32_t>(record.topic.size());
   h.payload_bytes = static_cast<uint32_t>(record.payload.size());
   h.trace_bytes = static_cast<uint32_t>(record.trace.size());
+  h.note_bytes = static_cast<uint32_t>(record.note.size());
   h.ts_ms = h.last_ts_ms = static_cast<double>(record.ts_ms);
   h.record_bytes = h.payload_bytes;
   h.ticket = record.ticket;
   h.deferral = record.deferral;
   std::memcpy(to, &h, sizeof h);
   to += sizeof h;
-  for (std::string_view part : {record.device, record.topic, record.payload, record.trace}) {
+  for (std::string_view part :
+       {record.device, record.topic, record.payload, record.trace, record.note}) {
     if (!part.empty()) std::memcpy(to, part.data(), part.size());
     to += part.size();
   }
@@ -40,7 +42,8 @@ Record ReadRecordFrame(const char* frame) {
   Record record;
   for (auto [part, bytes] :
        {std::pair(&record.device, h.device_bytes), std::pair(&record.topic, h.topic_bytes),
-        std::pair(&record.payload, h.payload_bytes), std::pair(&record.trace, h.trace_bytes)}) {
+        std::pair(&record.payload, h.payload_bytes), std::pair(&record.trace, h.trace_bytes),
+        std::pair(&record.note, h.note_bytes)}) {
     *part = {strings, bytes};
     strings += bytes;
   }

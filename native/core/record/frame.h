@@ -16,7 +16,7 @@ static_assert(sizeof(size_t) == 8, "the engine needs a 64-bit platform");
 enum class FrameKind : uint8_t { kRecord = 0, kEnvelope = 1 };
 
 // The layout in memory is as declared; all supported platforms are little endian. After the header
-// come device, topic, payload, trace, and padding to a multiple of 8.
+// come device, topic, payload, trace, note, and padding to a multiple of 8.
 struct FrameHeader {
   uint32_t total_bytes;  // header, strings, payload, padding
   uint32_t stage;
@@ -36,8 +36,10 @@ struct FrameHeader {
   uint32_t ticket;
   uint32_t deferral;  // Record::deferral
   uint32_t trace_bytes;
+  uint32_t note_bytes;  // Record::note
+  uint32_t unused;
 };
-static_assert(sizeof(FrameHeader) == 72);
+static_assert(sizeof(FrameHeader) == 80);
 
 // Flag in FrameHeader::flags of frames to a worker: the device's next sequence number replaces seq.
 inline constexpr uint8_t kFlagAssignSeq = 0x80;
@@ -47,7 +49,7 @@ inline size_t FrameBytes(size_t bytes) { return (sizeof(FrameHeader) + bytes + 7
 // Returns the size of a record's frame.
 inline size_t FrameBytes(const Record& record) {
   return FrameBytes(record.device.size() + record.topic.size() + record.payload.size() +
-                    record.trace.size());
+                    record.trace.size() + record.note.size());
 }
 
 // Writes a record's frame. REQUIRES: `to` has room for FrameBytes(record) bytes and is 8-aligned.

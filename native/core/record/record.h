@@ -46,6 +46,9 @@ struct Record {
   int64_t arrived_us = 0;  // CLOCK_MONOTONIC at ingest
   Receipt receipt;         // the packet to acknowledge when the record is safe
   Receipt deferred;  // the packet that waits for its messages, too (SourceSettings::delivered)
+  // To JavaScript: more members of the message, a JSON object; empty = none. Only the stage that
+  // writes it sends it.
+  std::string_view note;
   // In a frame, 0 = none. To JavaScript: the message in DeferredReceipts. To a worker: the ticket
   // of the completion when the record is safe and its messages are delivered.
   uint32_t deferral = 0;

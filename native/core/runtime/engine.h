@@ -187,6 +187,11 @@ class Engine : private ReceiptSink {
   // Adds values of an earlier run, which are marked as restored. Returns false if a row is damaged;
   // those before it were added. `*restored`: sum of Worker::RestoreValues.
   bool RestoreValues(std::string_view rows, size_t* restored);
+  // Returns what a forecast stage of the plan has learned; null = there is no such stage, or the
+  // engine is closed.
+  std::shared_ptr<Forecasts> ForecastsOf(uint32_t stage) const;
+  // Forecasts::SavePart, on the worker to which the part belongs.
+  bool SaveForecasts(Forecasts* forecasts, ForecastCursor* cursor, std::string* rows);
   int64_t kept_values() const { return values_.kept.load(std::memory_order_relaxed); }
   int64_t value_bytes() const { return values_.memory.used(); }
 

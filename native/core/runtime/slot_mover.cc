@@ -163,6 +163,12 @@ bool SlotMover::HandOver(const SlotSet& slots, uint32_t to) {
   parcel->devices =
       context_.devices->Take([&](const Device& device) { return leaving[device.slot]; });
   for (const auto& device : parcel->devices) context_.values->Leave(device.get());
+  // A forecast is kept by the slot of its device's id. A device behind a bridge may be in another
+  // slot than the bridge, so with a bridge all go, and those that stay come back with their next
+  // record.
+  const bool has_bridge = std::any_of(parcel->devices.begin(), parcel->devices.end(),
+                                      [](const auto& device) { return device->behind != nullptr; });
+  context_.pipeline->LeaveForecasts([&](uint32_t place) { return has_bridge || leaving[place]; });
   parcel->kept = kept.TakeAll(leaves);
   parcel->wills = context_.wills->Take(leaves);
   parcel->touched = kept.saves().TakeTouched(leaves);

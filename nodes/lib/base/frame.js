@@ -5,13 +5,13 @@
 //   u8  10 flags                 u8  11 seal reason        u32 12 seq          u32 16 record count
 //   u32 20 device length         u32 24 topic length       u32 28 payload length
 //   f64 32 ts                    f64 40 last ts            f64 48 batch id     u32 56 batch record bytes
-//   u32 64 deferral           u32 68 trace length
-//   then device, topic (UTF-8), payload, trace (trace-context.js)
+//   u32 64 deferral           u32 68 trace length   u32 72 note length
+//   then device, topic (UTF-8), payload, trace (trace-context.js), note (JSON: more members of the message)
 
 const { FLAG } = require('./record');
 const { traceFields } = require('./trace-context');
 
-const HEADER_BYTES = 72;
+const HEADER_BYTES = 80;
 const sealReasons = /** @type {const} */ (['single', 'bytes', 'delay', 'flush', 'plan', 'demand']);
 
 /**
@@ -64,8 +64,8 @@ function frameMessage(bytes, at, origin) {
   const topicEnd = deviceEnd + bytes.readUInt32LE(at + 24);
   const payloadEnd = topicEnd + bytes.readUInt32LE(at + 28);
   const traceEnd = payloadEnd + bytes.readUInt32LE(at + 68);
-  if (traceEnd > at + bytes.readUInt32LE(at))
-    throw new RangeError(`message frame at byte ${at} is truncated`);
+  const noteEnd = traceEnd + bytes.readUInt32LE(at + 72);
+  if (noteEnd > at + bytes.readUInt32LE(at)) throw new RangeError(`message frame at byte ${at} is truncated`);
   const payload = Buffer.from(bytes.subarray(topicEnd, payloadEnd));
   const priority = bytes[at + 9];
   if (bytes[at + 8] === 1) {
@@ -94,6 +94,7 @@ function frameMessage(bytes, at, origin) {
     qos: flags & FLAG.QOS1 ? 1 : 0,
     retain: (flags & FLAG.RETAIN) !== 0,
     ...traceFields(bytes.toString('latin1', payloadEnd, traceEnd)),
+    ...(noteEnd > traceEnd && JSON.parse(bytes.toString('utf8', traceEnd, noteEnd))),
     ...(origin && { source: { ...origin } })
   };
 }

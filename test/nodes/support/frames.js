@@ -4,7 +4,7 @@
 /**
  * @param {{ stage: number, kind?: number, cls?: number, flags?: number, reason?: number, seq?: number, count?: number,
  * ts?: number, lastTs?: number, batchId?: number, bytes?: number, deferral?: number, device?: string, topic?: string,
- * payload?: Buffer, trace?: string
+ * payload?: Buffer, trace?: string, note?: string
  * }} fields
  */
 function writeFrame(fields) {
@@ -12,7 +12,9 @@ function writeFrame(fields) {
   const topic = Buffer.from(fields.topic ?? '');
   const payload = fields.payload ?? Buffer.alloc(0);
   const trace = Buffer.from(fields.trace ?? '');
-  const length = Math.ceil((72 + device.length + topic.length + payload.length + trace.length) / 8) * 8;
+  const note = Buffer.from(fields.note ?? '');
+  const parts = Buffer.concat([device, topic, payload, trace, note]);
+  const length = Math.ceil((80 + parts.length) / 8) * 8;
   const frame = Buffer.alloc(length);
   frame.writeUInt32LE(length, 0);
   frame.writeUInt32LE(fields.stage, 4);
@@ -31,7 +33,8 @@ function writeFrame(fields) {
   frame.writeUInt32LE(fields.bytes ?? 0, 56);
   frame.writeUInt32LE(fields.deferral ?? 0, 64);
   frame.writeUInt32LE(trace.length, 68);
-  Buffer.concat([device, topic, payload, trace]).copy(frame, 72);
+  frame.writeUInt32LE(note.length, 72);
+  parts.copy(frame, 80);
   return frame;
 }
 

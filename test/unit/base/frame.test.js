@@ -42,6 +42,15 @@ test('turns the trace of a record into properties', () => {
   expect(frameMessage(writeFrame({ stage: 1 }), 0, undefined)).not.toHaveProperty('traceparent');
 });
 
+test('adds the members of the note to the message', () => {
+  const note = '{"forecast":{"expected":21.5}}';
+  const bytes = writeFrame({ stage: 1, payload: Buffer.from('x'), trace: '', note });
+  expect(frameMessage(bytes, 0, undefined)).toMatchObject({
+    payload: Buffer.from('x'),
+    forecast: { expected: 21.5 }
+  });
+});
+
 test('omits the source of a record whose origin is unknown', () => {
   expect(frameMessage(writeFrame({ stage: 1 }), 0, undefined)).not.toHaveProperty('source');
 });
@@ -86,10 +95,10 @@ test('reads consecutive frames', () => {
 
 test.each([
   ['no bytes', Buffer.alloc(0)],
-  ['one byte short of a header', Buffer.alloc(63)],
-  ['a length of zero', Buffer.alloc(64)],
-  ['a length beyond the end', Buffer.concat([Buffer.from([72, 0, 0, 0]), Buffer.alloc(60)])],
-  ['a length that is no multiple of 8', Buffer.concat([Buffer.from([65, 0, 0, 0]), Buffer.alloc(70)])]
+  ['one byte short of a header', Buffer.alloc(79)],
+  ['a length of zero', Buffer.alloc(80)],
+  ['a length beyond the end', Buffer.concat([Buffer.from([88, 0, 0, 0]), Buffer.alloc(80)])],
+  ['a length that is no multiple of 8', Buffer.concat([Buffer.from([81, 0, 0, 0]), Buffer.alloc(80)])]
 ])('rejects %s as a frame', (_what, bytes) => {
   expect(() => frameLength(bytes, 0, bytes.length)).toThrow(RangeError);
 });
