@@ -8,6 +8,7 @@ const { register } = require('./engine/additions');
 const CAPABILITIES = {
   demand: () => require('./demand/capability'),
   directory: () => require('./directory/capability'),
+  forecast: () => require('./forecast/capability'),
   kafka: () => require('./kafka/capability'),
   ocf: () => require('./ocf/capability'),
   overlay: () => require('./overlay/capability'),

@@ -48,6 +48,23 @@ function integer(min, max, fallback) {
 }
 
 /**
+ * @param {number} fallback for a blank
+ * @param {number} [min]
+ * @param {number} [max]
+ * @returns {Parser<number>}
+ */
+function decimal(fallback, min = -Infinity, max = Infinity) {
+  return (value) => {
+    if (isBlank(value)) return fallback;
+    const number = typeof value === 'object' ? NaN : Number(value);
+    if (Number.isFinite(number) && number >= min && number <= max) return number;
+    const from = min === -Infinity ? '' : ` from ${min}`;
+    const to = max === Infinity ? '' : ` to ${max}`;
+    throw new RangeError(`must be a number${from}${to}, not "${shown(value)}".`);
+  };
+}
+
+/**
  * @template {string} T
  * @param {readonly T[]} values
  * @param {T} fallback
@@ -196,6 +213,7 @@ function parseOptions(config, schema) {
 module.exports = {
   integer,
   choice,
+  decimal,
   text,
   flag,
   secret,

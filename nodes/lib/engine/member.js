@@ -25,6 +25,7 @@ const { Status, shorten, rate } = require('../base/status');
  * @property {import('./deliveries').Limit | null} [delivery] of a source that acknowledges a record when the flow has
  *   delivered it; null: when Node-RED has its message
  * @property {boolean} [asMessages] true: the user wants its output as messages
+ * @property {() => void} [planned] called when a plan with the stage is in use
  * @property {(msg: Record<string, any>) => void} [shape] changes a message before the node sends it
  * @property {boolean} [tenant] of a source: true: its device ids begin with a tenant that was proven
  * @property {(rates: StageRate, stats: EngineStats, member: Member) => import('../base/status').Shown} [shown]
@@ -159,6 +160,7 @@ class Member {
     this.#said = sentence;
     this.wires.apply(route.jsWires, route.nativeWires);
     this.inlet.planned();
+    this.#own.planned?.();
   }
 
   /** True while this node's device listener is open. */

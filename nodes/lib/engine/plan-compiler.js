@@ -64,7 +64,7 @@ const { WireTargets } = require('./wire-targets');
 /** Longest name of an uplink stage in the log, bytes. */
 const MAX_NAME_BYTES = 64;
 
-const NATIVE_TARGETS = ['priority', 'filter', 'batch', 'uplink', 'tap', 'split'];
+const NATIVE_TARGETS = ['priority', 'filter', 'forecast', 'batch', 'uplink', 'tap', 'split'];
 /** @type {Veto} */
 const OUTSIDE = { shown: '', reason: 'not a node of this engine' };
 /** @type {Veto} */

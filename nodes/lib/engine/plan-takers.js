@@ -14,6 +14,7 @@
 const MUST_TAKE = [
   'seganet-priority',
   'seganet-filter',
+  'seganet-forecast',
   'seganet-batch',
   'seganet-uplink',
   'seganet-kafka-uplink',

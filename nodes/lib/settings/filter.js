@@ -1,7 +1,7 @@
 'use strict';
 // Settings of a filter node.
 
-const { choice, integer, isBlank, recordClass, text } = require('../base/options');
+const { choice, decimal, integer, recordClass, text } = require('../base/options');
 const { shown } = require('../base/values');
 const { conditionProblem } = require('./rules');
 
@@ -15,22 +15,6 @@ const MAX_RECORDS = 1000000;
 const MAX_VALUES = 16;
 /** Text between commas. A comma in quotes belongs to the name of a member. */
 const BETWEEN_COMMAS = /(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^,])+/g;
-
-/**
- * @param {number} fallback for a blank
- * @param {number} [min]
- * @returns {import('../base/options').Parser<number>}
- */
-function decimal(fallback, min = -Infinity) {
-  return (value) => {
-    if (isBlank(value)) return fallback;
-    const number = typeof value === 'object' ? NaN : Number(value);
-    if (Number.isFinite(number) && number >= min) return number;
-    throw new RangeError(
-      `must be a number${min === -Infinity ? '' : ` from ${min}`}, not "${shown(value)}".`
-    );
-  };
-}
 
 const schema = {
   mode: choice(MODES, 'pass'),

@@ -381,7 +381,8 @@ const examples = {
     }
   },
   31: (context) => runDemand(context, publish),
-  33: (context) => runShadow(context, publish)
+  33: (context) => runShadow(context, publish),
+  32: (context) => require('./forecast').runForecast(context, CLOUD)
 };
 
 /** @param {NodeRed} nodeRed @param {string} name @returns {Promise<string>} the error, '' when it ran */

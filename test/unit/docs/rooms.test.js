@@ -10,6 +10,7 @@ const root = path.join(__dirname, '..', '..', '..');
 const CAPABILITIES = [
   'demand',
   'directory',
+  'forecast',
   'kafka',
   'ocf',
   'overlay',

@@ -268,6 +268,7 @@ describe('validators return reasons', () => {
     ['seganet-filter', 'windowStart', 'noon', /from the list/, { mode: 'window' }],
     ['seganet-filter', 'windowClass', '9', /from the list/, { mode: 'window' }],
     ['seganet-filter', 'acknowledge', 'never', /from the list/, { mode: 'window' }],
+    ...require('../../fixtures/forecast/odd-settings'),
     ['seganet-tap', 'everyN', '-1', /from 0 to/],
     ['seganet-stats', 'intervalS', '0', /from 1 to/],
     ['seganet-stats', 'agents', 'maybe', /from the list/],

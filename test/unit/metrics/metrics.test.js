@@ -5,6 +5,7 @@
 const { COUNTERS } = require('../../../nodes/lib/metrics/counters');
 const { addDemand } = require('../../../nodes/lib/demand/metrics');
 const { addShadows } = require('../../../nodes/lib/shadow/metrics');
+const { forecastMetrics } = require('../../fixtures/forecast/metrics');
 const { addDirectory } = require('../../../nodes/lib/directory/metrics');
 const kafka = require('../../../nodes/lib/kafka/capability');
 const { Gateways } = require('../../../nodes/lib/kafka/gateways/gateways');
@@ -267,7 +268,7 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
       process: (out) => void [addSeries(out, series), addDirectory(out, directory), addOverlay(out, overlay)]
     },
     { process: (out) => void [addDemand(out, 'e1', demand), addShadows(out, 'e1', shadows)] },
-    ...[kafka.metrics, ocf.metrics, withTenants.metrics]
+    ...[forecastMetrics, kafka.metrics, ocf.metrics, withTenants.metrics]
   ];
   const families = parseMetrics(metricsText(engines, undefined, additions));
   for (const close of closers) close();

@@ -1,0 +1,8 @@
+'use strict';
+// Forecasts and anomalies of the values of each device and topic.
+
+const { fileOfNode } = require('./forecast-file');
+const { parseForecast, schema } = require('./settings');
+const { shownOf } = require('./status');
+
+module.exports = { fileOfNode, parseForecast, schema, shownOf };

@@ -1,0 +1,133 @@
+'use strict';
+// The forecast node with the real engine: the same classes whichever way wires carry records, what messages say, and
+// what a deploy keeps.
+
+const { helper, tab, engine, broker, node, load, inbox, until, errors, parts } = require('./support/gateway');
+const { replaceModules } = require('../../nodes/lib/engine/modules');
+const { native, Puller, lines } = require('./support/puller');
+const forecast = require('../../nodes/seganet-forecast');
+
+beforeAll(() => helper.startServer());
+beforeEach(() => lines.splice(0));
+afterEach(async () => {
+  await helper.unload();
+  replaceModules();
+});
+afterAll(() => helper.stopServer());
+
+const real = () => replaceModules({ native, uplink: { ...parts.uplink, UplinkThread: Puller } });
+const season = { path: 't', periodS: '4', slots: '4', anomalyClass: '1', annotate: true };
+const batching = { minDevices: '0', maxBytes: '65536', maxDelayMs: '60000' };
+
+/** A record of a slot. @param {number} slot @param {number} [t] */
+const record = (slot, t = 10 + (slot % 4) * 5 + ((slot * 7) % 5) / 10, deviceId = 'd') => ({
+  deviceId,
+  topic: 'x',
+  ts: slot * 1000 + 1,
+  priority: 4,
+  payload: { t, slot }
+});
+
+test('gives anomalies their class whichever way wires carry records', async () => {
+  const results = [];
+  for (const [fastPath, middle] of /** @type {const} */ ([
+    ['auto', 'batch'],
+    ['off', 'batch'],
+    ['auto', 'middle']
+  ])) {
+    lines.splice(0);
+    const flow = [
+      tab,
+      { ...engine, fastPath, workers: '2', acknowledge: 'received' },
+      broker,
+      node('in', 'ingest', {}, 'judge'),
+      node('judge', 'seganet-forecast', season, middle),
+      node('middle', 'helper', {}, 'batch'),
+      node('batch', 'batch', batching, 'cloud'),
+      node('cloud', 'uplink', { broker: 'broker' })
+    ];
+    await load(flow, {}, [forecast, real]);
+    const through = helper.getNode('middle');
+    through.on('input', (msg) => through.send(msg));
+    for (let slot = 0; slot < 60; slot++) {
+      helper.getNode('in').receive(record(slot, slot % 20 === 19 ? 500 : undefined));
+    }
+    const { host } = helper.getNode('engine');
+    await until(() => {
+      host.engine.flush(0);
+      return lines.length === 60;
+    }, 'all records');
+    expect(errors()).toEqual([]);
+    results.push(lines.map(([cls, , , , { slot }]) => `${slot}:${cls}`).sort());
+    await helper.unload();
+  }
+  const urgent = results[0].filter((each) => each.endsWith(':1'));
+  // Not the first one, when fewer than 24 slots were known.
+  expect(urgent).toEqual(['39:1', '59:1']);
+  expect(results[1]).toEqual(results[0]);
+  expect(results[2]).toEqual(results[0]);
+});
+
+const seenFlow = (/** @type {object} */ properties) => [
+  tab,
+  { ...engine, workers: '1', acknowledge: 'received' },
+  node('in', 'ingest', {}, 'judge'),
+  node('judge', 'seganet-forecast', { ...season, ...properties }, 'seen'),
+  node('seen', 'helper')
+];
+
+test('tells in messages what was expected, if that is chosen', async () => {
+  await load(seenFlow({}), {}, [forecast, real]);
+  const seen = inbox('seen');
+  for (let slot = 0; slot < 40; slot++) helper.getNode('in').receive(record(slot));
+  helper.getNode('in').receive(record(40, 500));
+  helper.getNode('in').receive({ deviceId: 'd', topic: 'x', payload: 'text' });
+  await until(() => seen.length === 42, 'the messages');
+  expect(seen[0].forecast).toEqual({
+    expected: null,
+    low: null,
+    high: null,
+    sigma: null,
+    trusted: false,
+    anomaly: false
+  });
+  expect(seen[40]).toMatchObject({ priority: 1, forecast: { trusted: true, anomaly: true } });
+  const { expected, low, high, sigma } = seen[40].forecast;
+  expect(expected).toBeGreaterThan(9);
+  expect(expected).toBeLessThan(12);
+  expect(low).toBeLessThan(expected);
+  expect(high).toBeGreaterThan(expected);
+  expect(sigma).toBeGreaterThan(0);
+  expect(seen[41]).not.toHaveProperty('forecast');
+});
+
+test('leaves messages as they are by default', async () => {
+  await load(seenFlow({ annotate: false }), {}, [forecast, real]);
+  const seen = inbox('seen');
+  helper.getNode('in').receive(record(0));
+  await until(() => seen.length === 1);
+  expect(seen[0]).not.toHaveProperty('forecast');
+});
+
+test('shows its series and refusals, and has metrics', async () => {
+  await load(seenFlow({ maxSeries: '1' }), {}, [forecast, real]);
+  const seen = inbox('seen');
+  helper.getNode('in').receive(record(0));
+  helper.getNode('in').receive(record(0, 1, 'other'));
+  await until(() => seen.length === 2, 'both records, also the one of a series too many');
+  await until(
+    () => helper.getNode('judge').status.lastCall?.args[0].text === 'more than 1 series',
+    'the status'
+  );
+  const { text } = await helper.request().get('/seganet/metrics').expect(200);
+  expect(text).toMatch(/^seganet_forecast_values_total\{engine="engine",node="judge"\} 1$/m);
+  expect(text).toMatch(/^seganet_forecast_refused_values_total\{engine="engine",node="judge"\} 1$/m);
+  expect(text).toMatch(/^seganet_forecast_series\{engine="engine",node="judge"\} 1$/m);
+});
+
+test('is red with a sentence while a setting is wrong, and takes no records', async () => {
+  await load(seenFlow({ periodS: '3' }), {}, [forecast, real]);
+  expect(errors().join(' ')).toMatch(/A season of 3 s cannot have 4 slots/);
+  const { plan } = helper.getNode('engine').host;
+  expect(plan.routes.get('in').shut).toMatchObject({ shown: expect.stringContaining('wrong setting') });
+});
