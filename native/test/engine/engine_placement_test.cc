@@ -58,6 +58,7 @@ class History {
 class EnginePlacement : public test::EngineTest {
  protected:
   static constexpr uint32_t kPriority = 6;
+  static constexpr uint32_t kForecast = 7;
 
   static EngineOptions Quick() {
     EngineOptions options;
@@ -72,11 +73,17 @@ class EnginePlacement : public test::EngineTest {
 
   // Topics with "alarm" have class 1; devices' records are sent as messages too.
   static std::vector<StageSpec> Plan() {
-    StageSpec source = Spec(kSource, StageKind::kSource, {kPriority}, true);
-    StageSpec ingest = Spec(kIngest, StageKind::kIngest, {kPriority});
+    StageSpec source = Spec(kSource, StageKind::kSource, {kForecast}, true);
+    StageSpec ingest = Spec(kIngest, StageKind::kIngest, {kForecast});
+    StageSpec forecast = Spec(kForecast, StageKind::kForecast, {kPriority});
+    forecast.forecast.record_class = 0;
     StageSpec priority = Spec(kPriority, StageKind::kPriority, {kBatch});
     priority.rules = {{"alarm", "", 1}};
-    return {source, ingest, priority, test::BatchStage(kBatch, {kUplink}),
+    return {source,
+            ingest,
+            forecast,
+            priority,
+            test::BatchStage(kBatch, {kUplink}),
             test::UplinkStage(kUplink)};
   }
   static StageSpec Spec(uint32_t id, StageKind kind, std::vector<uint32_t> next,
@@ -249,6 +256,10 @@ TEST_F(EnginePlacement, ASkewedLoadIsBalancedWhileDevicesPublish) {
   EXPECT_EQ(Count(Counter::kDevicesConnected), uint64_t{kDevices});
   EXPECT_EQ(AllDropped(), 0u);
   EXPECT_EQ(engine_.budget().held(), 0);
+  // Each series moved with its device: none was lost or begun again.
+  const ForecastFigures figures = engine_.ForecastsOf(kForecast)->figures();
+  EXPECT_EQ(figures.points, batches.records());
+  EXPECT_EQ(figures.series, static_cast<int64_t>(kDevices * 2 + kPushed));
   const std::vector<AgentInfo> agents = engine_.Agents("", 100);
   ASSERT_EQ(agents.size(), kDevices + kPushed);
   for (const AgentInfo& agent : agents) EXPECT_EQ(agent.worker, engine_.WorkerOf(agent.device));
