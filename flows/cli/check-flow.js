@@ -10,6 +10,7 @@ const { page } = require('../../nodes/lib/base/texts/page');
 const { resolved } = require('../../nodes/lib/base/variable-reference');
 const alarms = require('../../nodes/lib/settings/alarm-options');
 const { missingClient } = require('../../nodes/lib/kafka/uplink/client');
+const { missingLibrary } = require('../../nodes/lib/parquet/files/library');
 const { noProgram, program } = require('../../nodes/lib/overlay/locations');
 const { adminSocket } = require('../../nodes/lib/overlay/services-client');
 const { hasCapability } = require('./capabilities');
@@ -46,6 +47,7 @@ async function checkFlow(home, env, state) {
     ...checkCredentials(home),
     ...checkBluetooth(flow),
     ...checkKafka(flow),
+    ...checkParquet(flow),
     ...checkOverlay(flow, env),
     ...checkAlarms(flow, env),
     ...checkServices(env),
@@ -137,6 +139,13 @@ function checkBluetooth(flow) {
 function checkKafka(flow) {
   const isUsed = flow.some(({ type, d }) => type === 'seganet-kafka' && !d);
   const text = isUsed ? missingClient() : '';
+  return text ? [{ about: 'flow', result: 'problem', text }] : [];
+}
+
+/** @param {any[]} flow @returns {Finding[]} */
+function checkParquet(flow) {
+  const isUsed = flow.some(({ type, d }) => type === 'seganet-parquet-uplink' && !d);
+  const text = isUsed ? missingLibrary() : '';
   return text ? [{ about: 'flow', result: 'problem', text }] : [];
 }
 

@@ -13,6 +13,7 @@ const commands = {
   check: (...args) => require('./check').check(...args),
   status: (...args) => require('./status').status(...args),
   events: (...args) => require('./events').events(...args),
+  query: (...args) => require('./query').query(...args),
   drain: (...args) => require('./drain').drain(...args),
   backup: (...args) => require('./backup').backup(...args),
   restore: (...args) => require('./restore').restore(...args),

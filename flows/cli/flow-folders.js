@@ -11,6 +11,7 @@ const { runningNodes } = require('../service/running-nodes');
  */
 const FOLDERS = {
   'seganet-engine': ({ logDir }, text) => text(logDir),
+  'seganet-parquet-uplink': ({ place, folder }, text) => (place === 's3' ? '' : text(folder)),
   'seganet-series': ({ folder }, text) => text(folder),
   'seganet-find': ({ folder }, text) => text(folder),
   // A program that runs already writes to its folder itself.

@@ -15,6 +15,9 @@ const DRAIN_WAIT = { initial: 300, most: 86_400 };
 /** Most that a restore unpacks, GiB. */
 const MOST_GIB = { initial: 64, most: 65_536 };
 
+/** Of the answer to a query. */
+const FORMATS = ['table', 'csv', 'json'];
+
 const OPTIONS = {
   home: `  --home DIR         the gateway's folder; default: SEGANET_HOME, else ~/.seganet`,
   language: `  --language NAME    of the flow: ${LANGUAGES.join(' or ')}; sets SEGANET_LANGUAGE in gateway.env`,
@@ -31,6 +34,8 @@ const OPTIONS = {
   rate: `  --rate N           drain: devices to disconnect per second; default ${DRAIN_RATE.initial}`,
   to: `  --to SERVER        drain: tell MQTT 5 devices to connect to this gateway instead, such as gw-b.example:1883`,
   wait: `  --wait S           drain: seconds to wait until the gateway is empty; default ${DRAIN_WAIT.initial}`,
+  folder: `  --folder DIR       query: folder of the Parquet files; default: the only one in seganet-parquet of the gateway's folder`,
+  format: `  --format NAME      query: ${FORMATS.join(', ')}; default table. json: one object a line`,
   json: `  --json             print one JSON object`
 };
 
@@ -61,6 +66,14 @@ Run it as the gateway's user or as root.`,
     says: 'lists what happened to the running gateway, newest first, or acknowledges an event',
     more: `Lists at most 50 events. The status page and the admin API have all of the last 90 days.`,
     options: ['home', 'open', 'acknowledge', 'json']
+  },
+  query: {
+    says: 'asks the Parquet files of a parquet uplink node a question in SQL',
+    more: `SQL is one SELECT of DuckDB over the view records, such as
+"SELECT device, avg(value) FROM records WHERE date = '2026-11-30' GROUP BY device". The gateway may run meanwhile: the view
+has the files that the manifests name. A question can only read these files. Needs the package @duckdb/node-api.`,
+    operands: ['SQL'],
+    options: ['home', 'folder', 'format']
   },
   drain: {
     says: 'hands the devices of the running gateway over to others before planned work',
@@ -148,12 +161,17 @@ const PROGRAM = {
  * @property {number} acknowledge id of an event, 0 = none
  * @property {string} user
  * @property {string} unitDir
+ * @property {string} folder of Parquet files, absolute; '' = not given
+ * @property {string} sql of query
+ * @property {string} format of its answer
  */
 
 /** @param {string[]} args of the command line */
 const readArguments = (args) =>
   readCommandLine(PROGRAM, args, (given, [first, ...more], command) => {
-    const [file, service] = command === 'install-service' ? ['', first ?? SERVICES[0]] : [first, ''];
+    const isQuery = command === 'query';
+    const [file, service] =
+      command === 'install-service' ? ['', first ?? SERVICES[0]] : [isQuery ? '' : first, ''];
     if (service && !SERVICES.includes(service))
       throw usage(`There is no service '${service}'; it is one of ${SERVICES.join(', ')}.`);
     if (service === 'gateway' && more.length > 0) throw usage(`'${more[0]}' is one argument too many.`);
@@ -174,7 +192,13 @@ const readArguments = (args) =>
     const to = given.text('to') ?? '';
     if (to.length > 120 || /[\s\p{Cc}]/u.test(to))
       throw usage('--to takes an address of at most 120 characters, such as gw-b.example:1883.');
+    const format = given.text('format') ?? FORMATS[0];
+    if (!FORMATS.includes(format)) throw usage(`--format takes one of ${FORMATS.join(', ')}.`);
+    const folder = given.folder('folder');
     return {
+      folder: folder === undefined ? '' : path.resolve(folder),
+      sql: isQuery ? first : '',
+      format,
       home: home === undefined ? '' : path.resolve(home),
       language,
       preset,

@@ -15,7 +15,8 @@ const { fail, say } = require('./log');
 const KINDS = /** @type {Record<string, string>} */ ({
   'seganet-mqtt-devices': 'devices',
   'seganet-uplink': 'uplink',
-  'seganet-kafka-uplink': 'uplink'
+  'seganet-kafka-uplink': 'uplink',
+  'seganet-parquet-uplink': 'uplink'
 });
 
 /**
@@ -37,7 +38,8 @@ function watchEditor(server) {
 function reasonOf(RED, id) {
   let broker = '';
   RED.nodes.eachNode((/** @type {{ id: string, broker?: string, cluster?: string }} */ config) => {
-    if (config.id === id) broker = config.broker ?? config.cluster ?? '';
+    // A parquet uplink has no node for its place.
+    if (config.id === id) broker = config.broker ?? config.cluster ?? id;
   });
   const { state = '', reason = '' } = RED.nodes.getNode(broker)?.link?.state ?? {};
   return reason && `${state}: ${reason}`;

@@ -13,6 +13,7 @@ const CAPABILITIES = {
   ocf: () => require('./ocf/capability'),
   overlay: () => require('./overlay/capability'),
   pair: () => require('./pair/capability'),
+  parquet: () => require('./parquet/capability'),
   series: () => require('./series/capability'),
   shadow: () => require('./shadow/capability'),
   tenants: () => require('./tenants/capability')

@@ -26,6 +26,7 @@ const CAPABILITIES = {
   kafka: { types: ['kafka', 'kafka-uplink', 'kafka-source'], members: ['kafka'] },
   ocf: { types: ['ocf-cloud', 'ocf-request'], members: ['clouds'] },
   overlay: { types: ['overlay', 'overlay-peers'], members: ['overlays', 'overlayServices'] },
+  parquet: { types: ['parquet-uplink'], members: [] },
   series: { types: ['series'], members: [] },
   tenants: { types: ['tenants', 'tenant-events'], members: ['tenants'] }
 };

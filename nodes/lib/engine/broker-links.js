@@ -17,7 +17,8 @@ const { anyConnected } = require('./session-summary');
  * @property {'off' | 'zstd' | 'deflate' | 'auto'} [compress] how envelopes are compressed
  * @property {string} [neverCompress] topic filters, separated by commas
  * @typedef {{ topic: string, envelopeTopic: string, create: boolean, source?: string }} KafkaTopics
- * @typedef {MqttTopics | KafkaTopics} Topics
+ * @typedef {{ valuePath: string, unitPath: string }} FileColumns of a parquet uplink
+ * @typedef {MqttTopics | KafkaTopics | FileColumns} Topics
  * @typedef {{ stage: number, link: BrokerLink, topics: Topics }} UplinkMember
  * @typedef {import('../tenants/front/tenants-link').TenantsLink} TenantsLink
  * @typedef {{ link: TenantsLink, tenants: import('../tenants/uplink/tenants-thread').PlanTenant[] }} Divided

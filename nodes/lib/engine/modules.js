@@ -47,6 +47,7 @@ const { threadsOf } = require('./additions');
  *   waits for a reason
  * @property {number} [savedBytes] estimate of what batches and compression saved
  * @property {import('../kafka/uplink/kafka-group').GroupFigures[]} [producers] of a Kafka cluster: one for each session
+ * @property {import('../parquet/metrics').FileFigures} [parquet] of a parquet uplink
  * @property {number} [url] with several URLs: where the uplink is, from 1
  * @property {import('../uplink/urls/uplink-urls').UrlView[]} [urls] in the order of priority
  * @property {import('../uplink/urls/uplink-urls').Move | null} [moved] the last change of the URL

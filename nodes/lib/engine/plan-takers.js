@@ -18,6 +18,7 @@ const MUST_TAKE = [
   'seganet-batch',
   'seganet-uplink',
   'seganet-kafka-uplink',
+  'seganet-parquet-uplink',
   'seganet-tenants',
   'seganet-ingest'
 ];

@@ -381,8 +381,9 @@ const examples = {
     }
   },
   31: (context) => runDemand(context, publish),
+  32: (context) => require('./forecast').runForecast(context, CLOUD),
   33: (context) => runShadow(context, publish),
-  32: (context) => require('./forecast').runForecast(context, CLOUD)
+  34: (context) => require('./parquet').runParquet(context, userDir)
 };
 
 /** @param {NodeRed} nodeRed @param {string} name @returns {Promise<string>} the error, '' when it ran */

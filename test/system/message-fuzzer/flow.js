@@ -49,13 +49,13 @@ const MESSAGES = new Set([
   'seganet-login',
   'seganet-ocf-request'
 ]);
-/** It reads messages by the same code as an uplink node, and there is no Kafka cluster that takes its records. */
-const LEFT_OUT = 'seganet-kafka-uplink';
+/** They read messages by the same code as an uplink node, and their records would not reach its broker. */
+const LEFT_OUT = ['seganet-kafka-uplink', 'seganet-parquet-uplink'];
 
 /** @returns {string[]} types that messages can be sent to */
 function inputTypes() {
   return Object.entries(definitions()).flatMap(([type, { inputs = 0 }]) =>
-    inputs > 0 && type !== LEFT_OUT ? [type] : []
+    inputs > 0 && !LEFT_OUT.includes(type) ? [type] : []
   );
 }
 

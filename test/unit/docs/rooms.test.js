@@ -15,6 +15,7 @@ const CAPABILITIES = [
   'ocf',
   'overlay',
   'pair',
+  'parquet',
   'series',
   'shadow',
   'tenants'

@@ -29,7 +29,7 @@ function compiled(drawing, fastPath = 'auto', settings = {}) {
 const wrong = { shown: '→ bad node: wrong setting', sentence: expect.stringMatching(/"bad node".*Correct/) };
 
 describe.each(['auto', 'off'])('with the fast path %s', (fastPath) => {
-  test.each(['priority', 'filter', 'batch', 'uplink', 'kafka-uplink', 'ingest'])(
+  test.each(['priority', 'filter', 'batch', 'uplink', 'kafka-uplink', 'parquet-uplink', 'ingest'])(
     'shuts the source of an inert %s node',
     (type) => {
       const { routes, stageOf } = compiled({ devices: ['source', 'bad'], bad: [`!${type}`] }, fastPath);

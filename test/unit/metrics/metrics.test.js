@@ -8,6 +8,7 @@ const { addShadows } = require('../../../nodes/lib/shadow/metrics');
 const { forecastMetrics } = require('../../fixtures/forecast/metrics');
 const { addDirectory } = require('../../../nodes/lib/directory/metrics');
 const kafka = require('../../../nodes/lib/kafka/capability');
+const parquet = require('../../../nodes/lib/parquet/capability');
 const { Gateways } = require('../../../nodes/lib/kafka/gateways/gateways');
 const { open } = require('../../../nodes/lib/kafka/gateways/joined');
 const { metricsText } = require('../../../nodes/lib/metrics');
@@ -29,7 +30,7 @@ const {
   source
 } = require('../../fixtures/gateway/source-figures');
 
-const { session, uplink } = require('../../fixtures/gateway/uplink-figures');
+const { session, uplink, written } = require('../../fixtures/gateway/uplink-figures');
 
 const zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0];
 
@@ -230,7 +231,9 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
     compressing: ['busy', 'metered']
   };
   const alarms = { state: 'connected', paths: ['eth0', 'wwan0'], sent: 7, leadFirst: 4, secondFirst: 3 };
-  const uplinks = [uplink({ energy, alarms, producers: [producer], ...compression, ...listed })];
+  const uplinks = [
+    uplink({ energy, alarms, producers: [producer], parquet: written, ...compression, ...listed })
+  ];
   const gateways = /** @type {any} */ ({ topics: { devices: 'd', commands: 'c' }, warn() {} });
   const closers = [];
   open(/** @type {any} */ ({ id: 'k1', on: (_event, close) => closers.push(close) }), new Gateways(gateways));
@@ -268,7 +271,7 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
       process: (out) => void [addSeries(out, series), addDirectory(out, directory), addOverlay(out, overlay)]
     },
     { process: (out) => void [addDemand(out, 'e1', demand), addShadows(out, 'e1', shadows)] },
-    ...[forecastMetrics, kafka.metrics, ocf.metrics, withTenants.metrics]
+    ...[forecastMetrics, kafka.metrics, ocf.metrics, parquet.metrics, withTenants.metrics]
   ];
   const families = parseMetrics(metricsText(engines, undefined, additions));
   for (const close of closers) close();

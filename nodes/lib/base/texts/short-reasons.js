@@ -60,7 +60,20 @@ const WORDS = {
   TOPIC_AUTHORIZATION_FAILED: 'not allowed to write',
   UNKNOWN_TOPIC_OR_PARTITION: 'topic does not exist',
   NO_CLIENT: 'Kafka client not installed',
-  NODE_VERSION: 'Node.js too old'
+  NODE_VERSION: 'Node.js too old',
+  // Parquet files.
+  ENOSPC: 'disk full',
+  EDQUOT: 'disk full',
+  EACCES: 'folder not writable',
+  EROFS: 'folder not writable',
+  ENOTDIR: 'not a folder',
+  IN_USE: 'folder in use',
+  MANIFEST: 'manifest damaged',
+  NO_PARQUET: 'Parquet library not installed',
+  NoSuchBucket: 'no such bucket',
+  AccessDenied: 'store refused access',
+  InvalidAccessKeyId: 'store refused access',
+  SignatureDoesNotMatch: 'store refused access'
 };
 
 /** OpenSSL has many codes for one reason. @type {[RegExp, string][]} */

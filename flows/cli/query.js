@@ -1,0 +1,154 @@
+'use strict';
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { CliError } = require('../../nodes/lib/base/cli/cli-error');
+const { table } = require('../../nodes/lib/base/cli/cli-output');
+const { workAsOwnerOf } = require('../../nodes/lib/base/cli/rights');
+const { howToInstall } = require('../../nodes/lib/base/texts/how-to-install');
+const { listedFiles } = require('../../nodes/lib/parquet/store/listed-files');
+const { homeOf } = require('./home-settings');
+const { EXIT } = require('./usage');
+
+/** @typedef {import('@duckdb/node-api').DuckDBConnection} Connection */
+/** @typedef {import('../../nodes/lib/base/cli/cli-output').Output} Output */
+
+const PACKAGE = '@duckdb/node-api';
+const VERSION = '1.5.6-r.1';
+/** A table needs the widths of all rows before the first one. */
+const TABLE_ROWS = 10000;
+/** The gateway may merge files between the look at the manifests and the answer. */
+const TRIES = 3;
+
+/**
+ * @param {import('./usage').Options} options
+ * @param {Output} output
+ * @returns {Promise<number>} the exit code
+ */
+async function query({ home: given, folder: chosen, sql, format }, output) {
+  const folder = chosen || onlyFolder(homeOf(given));
+  if (!fs.existsSync(folder)) throw new CliError(`There is no folder ${folder}.`, EXIT.CANNOT);
+  workAsOwnerOf(folder);
+  const { DuckDBInstance, StatementType } = loadDuckDb();
+  const instance = await DuckDBInstance.create(':memory:');
+  for (let attempt = 1; ; attempt++) {
+    const connection = await instance.connect();
+    try {
+      await openRecords(connection, listedFiles(folder), attempt);
+      const statement = await prepare(connection, sql, StatementType.SELECT);
+      await print(await statement.stream(), format, output);
+      return EXIT.OK;
+    } catch (error) {
+      if (error instanceof CliError) throw error;
+      const [first] = /** @type {Error} */ (error).message.split('\n');
+      const isGone = /no files found|cannot open file|no such file/i.test(first);
+      if (!isGone || attempt === TRIES || output.waiting !== '')
+        throw new CliError(`The question failed: ${first}`, EXIT.CANNOT);
+    } finally {
+      connection.closeSync();
+    }
+  }
+}
+
+/** @param {string} home @returns {string} the folder of the only parquet uplink node with a default folder */
+function onlyFolder(home) {
+  const parent = path.join(home, 'seganet-parquet');
+  const found = fs.existsSync(parent) ? fs.readdirSync(parent).sort() : [];
+  if (found.length === 1) return path.join(parent, found[0]);
+  const which = found.length > 1 ? ` It has several: ${found.slice(0, 10).join(', ')}.` : '';
+  throw new CliError(
+    `${found.length === 0 ? `There are no Parquet files in ${parent}.` : `Choose a folder in ${parent}.`}${which} Name the folder with --folder.`,
+    EXIT.CANNOT
+  );
+}
+
+/** @returns {typeof import('@duckdb/node-api')} */
+function loadDuckDb() {
+  try {
+    return require(PACKAGE);
+  } catch (error) {
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    throw new CliError(
+      code === 'MODULE_NOT_FOUND'
+        ? `Questions need the package ${PACKAGE}: ${howToInstall(`${PACKAGE}@${VERSION}`)}.`
+        : `The package ${PACKAGE} does not load (${message}). Install it again.`,
+      EXIT.CANNOT
+    );
+  }
+}
+
+/**
+ * Makes the view, and closes everything else to the question: it may read these files only.
+ * @param {Connection} connection
+ * @param {string[]} files
+ * @param {number} attempt
+ */
+async function openRecords(connection, files, attempt) {
+  if (files.length === 0) throw new CliError('The folder has no Parquet files yet.', EXIT.CANNOT);
+  const list = `[${files.map((file) => `'${file.replaceAll("'", "''")}'`).join(', ')}]`;
+  if (attempt === 1) {
+    await connection.run(`SET TimeZone = 'UTC'; SET temp_directory = ''; SET allowed_paths = ${list}`);
+    await connection.run('SET enable_external_access = false');
+  }
+  await connection.run(
+    `CREATE OR REPLACE VIEW records AS FROM read_parquet(${list}, hive_partitioning = true)`
+  );
+  await connection.run('SET lock_configuration = true');
+}
+
+/**
+ * @param {Connection} connection
+ * @param {string} sql
+ * @param {number} select the type of a statement that only reads
+ */
+async function prepare(connection, sql, select) {
+  const statements = await connection.extractStatements(sql);
+  if (statements.count !== 1) throw onlySelect();
+  const statement = await statements.prepare(0);
+  // COPY could overwrite a file that may be read, and EXPLAIN ANALYZE runs what it explains.
+  if (statement.statementType !== select) throw onlySelect();
+  return statement;
+}
+
+const onlySelect = () =>
+  new CliError('A question is one SELECT statement, such as "SELECT count(*) FROM records".', EXIT.USAGE);
+
+/**
+ * @param {import('@duckdb/node-api').DuckDBResult} result
+ * @param {string} format table, csv or json
+ * @param {Output} output
+ */
+async function print(result, format, output) {
+  const names = result.deduplicatedColumnNames();
+  if (format === 'csv') await output.line(names.map(cell).join(','));
+  /** @type {string[][]} */
+  const rows = [];
+  let left = 0;
+  for await (const chunk of result.yieldRowsJson()) {
+    for (const row of chunk) {
+      if (format === 'json')
+        await output.line(JSON.stringify(Object.fromEntries(names.map((name, i) => [name, row[i]]))));
+      else if (format === 'csv') await output.line(row.map((value) => cell(textOf(value))).join(','));
+      else if (rows.length < TABLE_ROWS) rows.push(row.map((value) => shown(textOf(value))));
+      else left++;
+    }
+  }
+  if (format !== 'table') return;
+  for (const line of table(names.map(shown), rows)) await output.line(line);
+  if (left > 0)
+    await output.note(`${left} rows more: a table has ${TABLE_ROWS}. Use --format csv or json, or LIMIT.`);
+}
+
+/** @param {unknown} value @returns {string} */
+function textOf(value) {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** A device chooses its name: control characters must not reach the terminal. @param {string} text */
+const shown = (text) => text.replace(/\p{Cc}/gu, '\ufffd');
+
+/** @param {string} text of a field [RFC 4180] */
+const cell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+exports.query = query;

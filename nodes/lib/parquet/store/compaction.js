@@ -1,0 +1,99 @@
+'use strict';
+// Which files to merge, and the merge. A merged run has each record once, sorted by device and time.
+
+const { DAY_MS, NO_DATE } = require('../files/row');
+const { FileWriter, readGroups } = require('../files/parquet-file');
+const { merge } = require('../files/merge');
+const { folderOf } = require('./manifest');
+const { putFile } = require('./archive');
+
+/** @typedef {import('./manifest').Run} Run @typedef {import('./archive').Store} Store */
+/** @typedef {{ date: string, runs: Run[] }} Task */
+
+/** Runs that are merged at once: each has a row group in memory. */
+const FAN_IN = 8;
+/** A run is cut into files of about this size. */
+const FILE_BYTES = 32 * 1024 * 1024;
+/** A day that is over is merged when no record has been added for this time. */
+const QUIET_MS = 60000;
+
+/**
+ * @param {Map<string, Run[]>} days
+ * @param {Map<string, number>} changedAt by day, ms since 1970
+ * @param {number} now ms since 1970
+ * @param {number} [quietMs]
+ * @returns {Task | null} what to merge next, null = nothing
+ */
+function nextTask(days, changedAt, now, quietMs = QUIET_MS) {
+  for (const [date, runs] of days) {
+    const isQuiet = now - (changedAt.get(date) ?? 0) >= quietMs;
+    if (runs.length > 1 && isQuiet && isOver(date, now)) return { date, runs: smallest(runs) };
+    const level = fullLevel(runs);
+    if (level) return { date, runs: level };
+  }
+  return null;
+}
+
+/** @param {string} date @param {number} now */
+function isOver(date, now) {
+  return date === NO_DATE || Date.parse(date) + DAY_MS <= now;
+}
+
+/** The runs with the fewest rows first, so that few rows are written often. @param {Run[]} runs */
+function smallest(runs) {
+  return [...runs].sort((a, b) => rowsOf(a) - rowsOf(b)).slice(0, FAN_IN);
+}
+
+/** Returns runs of one level, if there are enough to merge them while their day goes on. @param {Run[]} runs */
+function fullLevel(runs) {
+  /** @type {Map<number, Run[]>} */
+  const levels = new Map();
+  for (const run of runs) {
+    const level = [...(levels.get(run.level) ?? []), run];
+    if (level.length === FAN_IN) return level;
+    levels.set(run.level, level);
+  }
+  return null;
+}
+
+/** @param {Run} run */
+const rowsOf = ({ files }) => files.reduce((sum, { rows }) => sum + rows, 0);
+
+/**
+ * Merges runs into new files, which no manifest names yet.
+ * @param {Store} store
+ * @param {import('../files/library').Library} library
+ * @param {Task} task
+ * @param {{ fileBytes?: number }} [options]
+ * @returns {Promise<{ run: Run, repeated: number }>} repeated: copies of records that were left out
+ */
+async function mergeRuns(store, library, { date, runs }, { fileBytes = FILE_BYTES } = {}) {
+  let repeated = 0;
+  /** @type {import('./manifest').ListedFile[]} */
+  const files = [];
+  let writer = new FileWriter(library);
+  const end = async () => {
+    files.push(await putFile(store, date, writer));
+    repeated += writer.repeated;
+  };
+  await merge(
+    runs.map((run) => readRun(store, library, date, run)),
+    (row) => {
+      // A copy goes to the file of its record, where it is left out.
+      if (writer.bytes < fileBytes || writer.isCopy(row)) return writer.add(row);
+      return end().then(() => {
+        writer = new FileWriter(library);
+        writer.add(row);
+      });
+    }
+  );
+  await end();
+  return { run: { level: 1 + Math.max(...runs.map(({ level }) => level)), files }, repeated };
+}
+
+/** @param {Store} store @param {import('../files/library').Library} library @param {string} date @param {Run} run */
+async function* readRun(store, library, date, { files }) {
+  for (const { name } of files) yield* readGroups(library, await store.read(`${folderOf(date)}/${name}`));
+}
+
+module.exports = { FAN_IN, mergeRuns, nextTask };
