@@ -81,8 +81,14 @@ async function started() {
   return host;
 }
 
-test('checks the rights that it needs, and names a missing one', async () => {
+test('checks the rights that it needs, and names the missing ones', async () => {
   expect(await driver.check()).toBe('Kubernetes v1.34.0');
+  expect(await driver.problems()).toEqual([]);
+  server.lacking = new Set(['patch statefulsets/scale', 'watch pods']);
+  expect(await driver.problems()).toEqual([
+    'The keeper may not patch statefulsets/scale, watch pods in the namespace home: ' +
+      '"seganet-tenants manifest --keeper" prints the rights.'
+  ]);
   server.tokens = new Set(['second']);
   await expect(driver.check()).rejects.toThrow('Unauthorized');
 });
@@ -133,6 +139,54 @@ test('a tenant that an operator scales to 0 is reported', async () => {
   const set = server.sets.get(NAME);
   if (set) set.replicas = 0;
   expect(await ended).toEqual({ reason: 'was scaled to 0 in the cluster' });
+});
+
+test('a tenant for which the cluster makes no pod has failed with the reason of the cluster', async () => {
+  make();
+  server.quota = 'pods "x" is forbidden: exceeded quota';
+  const lastTimestamp = '2026-01-01T00:00:00Z';
+  server.events = [{ metadata: { uid: '1' }, count: 3, lastTimestamp, message: 'of an earlier start' }];
+  await driver.create(spec);
+  await driver.start(spec);
+  const reason = 'the cluster refuses its pod: pods "x" is forbidden: exceeded quota';
+  expect(await driver.ended(spec, never)).toEqual({ reason });
+  expect((await driver.inspect(spec)).state).toBe('stopped');
+  expect(await driver.delay(spec)).toBe(reason);
+});
+
+test('asks for a running tenant only when its pod changes', async () => {
+  make();
+  await started();
+  const abort = new AbortController();
+  const looks = () => server.requests.filter((each) => each.endsWith(`/pods/${NAME}-0`)).length;
+  void driver.ended(spec, abort.signal);
+  await eventually(() => server.watches.size === 1 && looks() === 2);
+  const before = server.requests.length;
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect(server.requests.slice(before)).toEqual([]);
+  // Nobody listens any more.
+  abort.abort();
+  await eventually(() => server.watches.size === 0);
+});
+
+test('says which right it lacks to watch pods', async () => {
+  make();
+  await started();
+  server.lacking = new Set(['watch pods']);
+  const ended = driver.ended(spec, never);
+  await expect(ended).rejects.toThrow(/cannot watch resource "pods".*manifest --keeper" prints the rights/);
+});
+
+test('repeats what the server delays, after the time that it names', async () => {
+  make();
+  server.status = 429;
+  server.headers = { 'Retry-After': '1' };
+  const began = performance.now();
+  const state = driver.inspect(spec);
+  await eventually(() => server.requests.length === 1);
+  server.status = 0;
+  expect((await state).state).toBe('stopped');
+  expect(performance.now() - began).toBeGreaterThan(990);
 });
 
 test('uses a renewed token at once', async () => {
@@ -215,6 +269,16 @@ describe('a tenant is isolated only behind its network policy', () => {
 
   test.each([
     ['missing', null, /has no NetworkPolicy seganet-tenant-acme. "seganet-tenants manifest acme" prints it/],
+    [
+      'of another tenant',
+      changed({ podSelector: { matchLabels: { 'seganet.tenant': 'b' } } }),
+      /not the tenant's/
+    ],
+    [
+      'for every address',
+      changed({ ingress: [{ from: [{ ipBlock: { cidr: '0.0.0.0/0' } }] }] }),
+      /lets others/
+    ],
     ['of an earlier release', changed({ policyTypes: ['Egress'] }), /lets others than the keeper/],
     ['with a way out', changed({ egress: [{}] }), /or the tenant out/],
     ['for everybody', changed({ ingress: [{}] }), /lets others/],
@@ -232,7 +296,9 @@ describe('a tenant is isolated only behind its network policy', () => {
   test('and not without the right to see it', async () => {
     server.policies.set(NAME, policy);
     server.maySeePolicies = false;
-    expect(await weakness()).toMatch(/may not look at .*forbidden.*"manifest --keeper" the rights/);
+    expect(await weakness()).toMatch(
+      /may not look at .*forbidden.*"seganet-tenants manifest acme" prints it/
+    );
   });
 });
 
@@ -244,10 +310,11 @@ test('prints the rights of the keeper, which are those that it uses', () => {
   );
   expect(rights).toEqual([
     'apps/statefulsets: get',
-    'apps/statefulsets/scale: get,patch',
-    '/pods: get',
+    'apps/statefulsets/scale: patch',
+    '/pods: get,watch',
     '/pods/log: get',
     '/services: get',
+    '/events: list',
     'networking.k8s.io/networkpolicies: get',
     '/secrets: get,create,patch,delete'
   ]);

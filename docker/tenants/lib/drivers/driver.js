@@ -36,6 +36,7 @@ const { plainText } = require('../base/plain-text');
  * @property {(spec: Spec, signal: AbortSignal) => Promise<{ reason: string }>} ended resolves when the running
  *   tenant ends, with a
  *   sentence; stays pending after the signal
+ * @property {(spec: Spec) => Promise<string>} [delay] why a started tenant does not run yet; '' = unknown
  * @property {(spec: Spec) => Promise<string>} address its own address: nothing else answers there
  * @property {(spec: Spec) => Promise<number>} memory bytes in use, 0 = unknown
  * @property {(spec: Spec, lines: number) => Promise<string>} logs its last lines of output

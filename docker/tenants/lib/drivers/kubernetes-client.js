@@ -10,6 +10,15 @@ const { CliError, EXIT, TenantError, messageOf } = require('../base/errors');
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 const ANSWER_MS = 30_000;
 const RETRY_MS = 5000;
+/** Most tries of one request. */
+const TRIES = 4;
+/** Time until a request is repeated: most of what the server may ask for, and after a conflict. */
+const MOST_WAIT_MS = 10_000;
+const CONFLICT_WAIT_MS = 100;
+/** The server sends a bookmark each minute, so a watch without a byte for this time is dead. */
+const SILENCE_MS = 180_000;
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+const RIGHTS_HINT = '"seganet-tenants manifest --keeper" prints the rights of the keeper';
 const MAX_ANSWER_BYTES = 4 << 20;
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
@@ -132,75 +141,35 @@ class KubernetesClient {
     this.#agent = new https.Agent({ keepAlive: true, maxSockets: 8, ca, cert, key });
   }
 
+  get namespace() {
+    return this.#cluster.namespace;
+  }
+
   /** @param {string} group such as /api/v1 @param {string} rest @returns {string} path in the namespace */
   path(group, rest) {
     return `${group}/namespaces/${this.#cluster.namespace}/${rest}`;
   }
 
   /**
+   * Repeats a request that the server did not execute: 429, and the 409 of a patch that met another writer.
    * @param {string} method
    * @param {string} path1
    * @param {object} [body] PATCH: a JSON merge patch [RFC 7396]
    * @returns {Promise<any>} JSON, else text
    * @throws {ApiRefusal | TenantError}
    */
-  ask(method, path1, body) {
-    const data = body === undefined ? null : Buffer.from(JSON.stringify(body));
-    return new Promise((resolve, reject) => {
-      const away = (/** @type {unknown} */ error) =>
-        reject(
-          new TenantError(
-            'engine',
-            `The cluster at ${this.#cluster.server} does not answer: ${messageOf(error)}.`,
-            RETRY_MS
-          )
-        );
-      let token;
-      try {
-        token = this.#cluster.token();
-      } catch (error) {
-        return away(error);
-      }
-      const request = https.request(new URL(path1, this.#cluster.server), {
-        agent: this.#agent,
-        method,
-        timeout: ANSWER_MS,
-        headers: {
-          Accept: 'application/json, */*',
-          ...(token && { Authorization: `Bearer ${token}` }),
-          ...(data && {
-            'Content-Type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
-            'Content-Length': data.length
-          })
-        }
-      });
-      request.once('timeout', () => request.destroy(new Error(`no answer within ${ANSWER_MS / 1000} s`)));
-      request.on('error', away);
-      request.once('response', async (response) => {
-        try {
-          /** @type {Buffer[]} */
-          const parts = [];
-          let size = 0;
-          for await (const part of response) {
-            size += part.length;
-            if (size > MAX_ANSWER_BYTES) throw new Error('its answer is too long');
-            parts.push(part);
-          }
-          const text = Buffer.concat(parts).toString();
-          const status = response.statusCode ?? 0;
-          const isJson = String(response.headers['content-type']).startsWith('application/json');
-          const value = isJson && text !== '' ? JSON.parse(text) : text;
-          // 429 and 5xx: the server is overloaded or starting.
-          if (status === 429 || status >= 500) return away(new Error(`it answered ${status}`));
-          if (status >= 400)
-            return reject(new ApiRefusal(String(value?.message ?? text).slice(0, 400), status));
-          resolve(value);
-        } catch (error) {
-          away(error);
-        }
-      });
-      request.end(data ?? undefined);
-    });
+  async ask(method, path1, body) {
+    for (let tries = 1; ; tries++) {
+      const response = await this.#send(method, path1, { body, idleMs: ANSWER_MS });
+      const { statusCode: status = 0, headers } = response;
+      const value = await this.#read(response);
+      if (status < 400) return value;
+      const canRepeat = status === 429 || (status === 409 && method === 'PATCH');
+      if (!canRepeat || tries === TRIES) throw this.#errorOf(status, value);
+      const seconds = Number(headers['retry-after'] ?? 0);
+      const waitMs = seconds > 0 ? seconds * 1000 : CONFLICT_WAIT_MS;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(waitMs, MOST_WAIT_MS)));
+    }
   }
 
   /** As `ask`, but null if there is no such object. @type {KubernetesClient['ask']} */
@@ -213,8 +182,108 @@ class KubernetesClient {
     }
   }
 
+  /**
+   * Follows objects, of which it gets only the metadata, until the server ends its answer.
+   * @param {string} path1 with `watch=1`
+   * @param {(event: { type: string, object: any }) => void} onEvent
+   * @param {AbortSignal} signal
+   * @throws {ApiRefusal | TenantError} ApiRefusal 410: the version is too old, begin without one
+   */
+  async watch(path1, onEvent, signal) {
+    const response = await this.#send('GET', path1, { accept: METADATA, idleMs: SILENCE_MS, signal });
+    const { statusCode: status = 0 } = response;
+    if (status >= 400) throw this.#errorOf(status, await this.#read(response));
+    let rest = '';
+    try {
+      for await (const part of response.setEncoding('utf8')) {
+        const lines = `${rest}${part}`.split('\n');
+        rest = lines.pop() ?? '';
+        if (rest.length > MAX_ANSWER_BYTES) throw new Error('its answer is too long');
+        for (const line of lines) {
+          const event = JSON.parse(line);
+          if (event.type === 'ERROR') throw this.#errorOf(Number(event.object?.code), event.object);
+          onEvent(event);
+        }
+      }
+    } catch (error) {
+      throw error instanceof ApiRefusal || error instanceof TenantError ? error : this.#away(error);
+    }
+  }
+
   close() {
     this.#agent.destroy();
+  }
+
+  /** @param {unknown} error @returns {TenantError} */
+  #away(error) {
+    const text = `The cluster at ${this.#cluster.server} does not answer: ${messageOf(error)}.`;
+    return new TenantError('engine', text, RETRY_MS);
+  }
+
+  /** @param {number} status @param {any} value @returns {ApiRefusal | TenantError} */
+  #errorOf(status, value) {
+    const text = String(value?.message ?? value).slice(0, 400);
+    // 429 and 5xx: the server is overloaded or starting.
+    if (!(status >= 400 && status < 500) || status === 429)
+      return this.#away(new Error(`it answered ${status}`));
+    const isRight = status === 403 && / cannot \S+ resource /.test(text);
+    return new ApiRefusal(isRight ? `${text}. ${RIGHTS_HINT}` : text, status);
+  }
+
+  /**
+   * @param {string} method
+   * @param {string} path1
+   * @param {{ body?: object, accept?: string, idleMs: number, signal?: AbortSignal }} options idleMs: without a byte
+   * @returns {Promise<import('node:http').IncomingMessage>}
+   */
+  #send(method, path1, { body, accept = 'application/json, */*', idleMs, signal }) {
+    const data = body === undefined ? null : Buffer.from(JSON.stringify(body));
+    return new Promise((resolve, reject) => {
+      const away = (/** @type {unknown} */ error) => reject(this.#away(error));
+      let token;
+      try {
+        token = this.#cluster.token();
+      } catch (error) {
+        return away(error);
+      }
+      const request = https.request(new URL(path1, this.#cluster.server), {
+        agent: this.#agent,
+        method,
+        timeout: idleMs,
+        signal,
+        headers: {
+          Accept: accept,
+          ...(token && { Authorization: `Bearer ${token}` }),
+          ...(data && {
+            'Content-Type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+            'Content-Length': data.length
+          })
+        }
+      });
+      request.once('timeout', () => request.destroy(new Error(`no answer within ${idleMs / 1000} s`)));
+      request.on('error', away);
+      request.once('response', resolve);
+      request.end(data ?? undefined);
+    });
+  }
+
+  /** @param {import('node:http').IncomingMessage} response @returns {Promise<any>} JSON, else text */
+  async #read(response) {
+    try {
+      /** @type {Buffer[]} */
+      const parts = [];
+      let size = 0;
+      for await (const part of response) {
+        size += part.length;
+        if (size > MAX_ANSWER_BYTES) throw new Error('its answer is too long');
+        parts.push(part);
+      }
+      const text = Buffer.concat(parts).toString();
+      const isJson = String(response.headers['content-type']).startsWith('application/json');
+      return isJson && text !== '' ? JSON.parse(text) : text;
+    } catch (error) {
+      throw this.#away(error);
+    }
   }
 }
 

@@ -112,14 +112,25 @@ function manifestOf(spec) {
   };
 }
 
-/** @param {any} policy of the cluster, null = there is none @returns {boolean} it closes both directions of a tenant */
-function isClosing(policy) {
-  const { policyTypes = [], ingress = [], egress = [] } = policy?.spec ?? {};
+/**
+ * @param {any} policy of the cluster
+ * @param {{ name: string }} spec
+ * @returns {boolean} it selects the tenant, and closes both directions
+ */
+function isClosing(policy, { name }) {
+  const { podSelector = {}, policyTypes = [], ingress = [], egress = [] } = policy?.spec ?? {};
+  const labels = Object.entries(podSelector.matchLabels ?? {});
+  const selects =
+    !podSelector.matchExpressions?.length &&
+    labels.every(([key, value]) => key === 'seganet.tenant' && value === name);
   // An empty selector selects all pods.
-  const isAnyone = (/** @type {any} */ { podSelector, ipBlock }) =>
-    !ipBlock && Object.values(podSelector ?? {}).every((each) => Object.keys(each).length === 0);
+  const isAnyone = (/** @type {any} */ peer) =>
+    peer.ipBlock
+      ? /\/0+$/.test(peer.ipBlock.cidr)
+      : Object.values(peer.podSelector ?? {}).every((each) => Object.keys(each).length === 0);
   const isOpen = (/** @type {any} */ rule) => !rule?.from?.length || rule.from.some(isAnyone);
   return (
+    selects &&
     policyTypes.includes('Ingress') &&
     policyTypes.includes('Egress') &&
     egress.length === 0 &&

@@ -6,9 +6,12 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { secretsOf } = require('../life/secrets');
-const { endOf, lastLines } = require('./driver');
+const { lastLines } = require('./driver');
+const { PodBells } = require('./kubernetes-bells');
 const { ApiRefusal, KubernetesClient } = require('./kubernetes-client');
 const { isClosing, objectName } = require('./kubernetes-manifest');
+const { Refusals, delayOf, endIn } = require('./kubernetes-reasons');
+const { RIGHTS } = require('./kubernetes-rights');
 
 /** @typedef {import('./driver').Driver} Driver */
 /** @typedef {import('../../../../nodes/lib/tenants/file/schema').Spec} Spec */
@@ -16,12 +19,15 @@ const { isClosing, objectName } = require('./kubernetes-manifest');
 const APPS = '/apis/apps/v1';
 const CORE = '/api/v1';
 const NETWORKING = '/apis/networking.k8s.io/v1';
+const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 /** Time for which a check of a network policy is valid. */
 const POLICY_MS = 60_000;
 /** A name that no tenant's StatefulSet has. */
 const PROBE = 'seganet-tenants-check';
-const STOP_LOOK_MS = 250;
-const END_LOOK_MS = 1000;
+/** Time between two looks at a pod that the bell did not ring for. */
+const LOOK_MS = 30_000;
+/** No bell tells why there is no pod. */
+const REFUSAL_LOOK_MS = 1000;
 /** Additional time for the cluster itself, beyond a tenant's grace. */
 const STOP_SLACK_MS = 30_000;
 
@@ -31,7 +37,10 @@ class KubernetesDriver {
   isIsolated = true;
   canPause = false;
   #client;
+  #bells;
+  #refusals;
   #state;
+  #isClosed = false;
   /** Why other pods can reach a tenant, '' = they cannot. @type {Map<string, { at: number, why: string }>} */
   #open = new Map();
 
@@ -42,6 +51,8 @@ class KubernetesDriver {
   constructor(home, cluster) {
     this.#state = home.state;
     this.#client = new KubernetesClient(cluster);
+    this.#bells = new PodBells(this.#client);
+    this.#refusals = new Refusals(this.#client);
   }
 
   async check() {
@@ -50,6 +61,26 @@ class KubernetesDriver {
     // request.
     await this.#client.find('GET', this.#client.path(APPS, `statefulsets/${PROBE}`));
     return `Kubernetes ${gitVersion}`;
+  }
+
+  /** @returns {Promise<string[]>} what the account may not do */
+  async problems() {
+    const { namespace } = this.#client;
+    const answers = await Promise.all(
+      RIGHTS.map((right) =>
+        this.#client.ask('POST', REVIEWS, {
+          apiVersion: 'authorization.k8s.io/v1',
+          kind: 'SelfSubjectAccessReview',
+          spec: { resourceAttributes: { namespace, ...right } }
+        })
+      )
+    );
+    const lacking = RIGHTS.filter((_, i) => !answers[i].status?.allowed).map(
+      ({ verb, resource, subresource }) => `${verb} ${resource}${subresource && `/${subresource}`}`
+    );
+    if (lacking.length === 0) return [];
+    const hint = '"seganet-tenants manifest --keeper" prints the rights';
+    return [`The keeper may not ${lacking.join(', ')} in the namespace ${namespace}: ${hint}.`];
   }
 
   /** @param {Spec} spec */
@@ -70,13 +101,13 @@ class KubernetesDriver {
     try {
       const policy = await this.#client.find('GET', this.#client.path(NETWORKING, `networkpolicies/${name}`));
       if (!policy) why = `the cluster has no NetworkPolicy ${name}`;
-      else if (!isClosing(policy))
-        why = `the NetworkPolicy ${name} lets others than the keeper and the front in, or the tenant out`;
+      else if (!isClosing(policy, spec))
+        why = `the NetworkPolicy ${name} is not the tenant's, or lets others than the keeper and the front in, or the tenant out`;
     } catch (error) {
       if (!(error instanceof ApiRefusal)) throw error;
       why = `the keeper may not look at the NetworkPolicy ${name} (${error.message})`;
     }
-    if (why) why += `. "seganet-tenants manifest ${spec.name}" prints it, "manifest --keeper" the rights`;
+    if (why) why += `. "seganet-tenants manifest ${spec.name}" prints it`;
     this.#open.set(spec.name, { at: now, why });
   }
 
@@ -94,19 +125,27 @@ class KubernetesDriver {
     const secret = this.#client.path(CORE, `secrets/${name}`);
     const known = await this.#client.find('GET', secret);
     if (known?.data?.passwords === passwords) return;
-    const body = {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name },
-      type: 'Opaque',
-      data: { passwords }
-    };
-    if (known) await this.#client.ask('PATCH', secret, { data: { passwords } });
-    else await this.#client.ask('POST', this.#client.path(CORE, 'secrets'), body);
+    if (!known && (await this.#make(name, passwords))) return;
+    await this.#client.ask('PATCH', secret, { data: { passwords } });
+  }
+
+  /** @param {string} name @param {string} passwords @returns {Promise<boolean>} false: there is one already */
+  async #make(name, passwords) {
+    const labels = { 'app.kubernetes.io/managed-by': 'seganet-tenants' };
+    const metadata = { name, labels };
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data: { passwords } };
+    try {
+      await this.#client.ask('POST', this.#client.path(CORE, 'secrets'), secret);
+      return true;
+    } catch (error) {
+      if (error instanceof ApiRefusal && error.status === 409) return false;
+      throw error;
+    }
   }
 
   /** @param {Spec} spec */
   async start(spec) {
+    await this.#refusals.forgive(objectName(spec));
     await this.#scale(spec, 1);
   }
 
@@ -114,10 +153,17 @@ class KubernetesDriver {
   async stop(spec, graceMs) {
     if (!(await this.#set(spec))) return;
     await this.#scale(spec, 0);
+    this.#refusals.forget(objectName(spec));
     const end = performance.now() + graceMs + STOP_SLACK_MS;
-    while (await this.#pod(spec)) {
-      if (performance.now() > end) throw new Error(`the cluster did not end the pod of ${spec.name}`);
-      await new Promise((resolve) => setTimeout(resolve, STOP_LOOK_MS));
+    const bell = this.#bells.listen(podOf(spec));
+    try {
+      while (await this.#pod(spec)) {
+        const restMs = end - performance.now();
+        if (restMs < 0) throw new Error(`the cluster did not end the pod of ${spec.name}`);
+        await bell.wait(Math.min(restMs, LOOK_MS));
+      }
+    } finally {
+      bell.end();
     }
   }
 
@@ -139,19 +185,48 @@ class KubernetesDriver {
 
   /** @param {Spec} spec @param {AbortSignal} signal @returns {Promise<{ reason: string }>} */
   async ended(spec, signal) {
-    const before = restartsOf(await this.#pod(spec));
-    for (;;) {
-      await new Promise((resolve) => setTimeout(resolve, END_LOOK_MS).unref());
-      if (signal.aborted) await new Promise(() => {});
-      const [set, pod] = [await this.#set(spec), await this.#pod(spec)];
-      if (signal.aborted) await new Promise(() => {});
-      if (!(set?.spec?.replicas > 0)) return { reason: 'was scaled to 0 in the cluster' };
-      const reason = endIn(pod, before);
-      if (!reason) continue;
-      // Otherwise the cluster would start it again, in spite of the keeper's back-off.
-      await this.#scale(spec, 0);
-      return { reason };
+    const bell = this.#bells.listen(podOf(spec));
+    const ring = () => bell.ring();
+    signal.addEventListener('abort', ring);
+    try {
+      const reason = await this.#untilEnd(spec, bell, signal);
+      if (reason) return { reason };
+    } finally {
+      signal.removeEventListener('abort', ring);
+      bell.end();
     }
+    return new Promise(() => {});
+  }
+
+  /**
+   * @param {Spec} spec
+   * @param {{ wait: (mostMs: number) => Promise<void> }} bell
+   * @param {AbortSignal} signal
+   * @returns {Promise<string>} why it ended, '' = the signal came first
+   */
+  async #untilEnd(spec, bell, signal) {
+    const isOver = () => signal.aborted || this.#isClosed;
+    const before = await this.#pod(spec);
+    while (!isOver()) {
+      const [set, pod] = [await this.#set(spec), await this.#pod(spec)];
+      if (isOver()) return '';
+      if (!(set?.spec?.replicas > 0)) return 'was scaled to 0 in the cluster';
+      const reason = pod ? endIn(pod, before) : await this.#refusals.latest(objectName(spec));
+      if (isOver()) return '';
+      if (reason) {
+        // Otherwise the cluster would start it again, in spite of the keeper's back-off.
+        await this.#scale(spec, 0);
+        return reason;
+      }
+      await bell.wait(pod ? LOOK_MS : REFUSAL_LOOK_MS);
+    }
+    return '';
+  }
+
+  /** @param {Spec} spec */
+  async delay(spec) {
+    const pod = await this.#pod(spec);
+    return pod ? delayOf(pod) : this.#refusals.latest(objectName(spec), { isAny: true });
   }
 
   /** @param {Spec} spec */
@@ -172,7 +247,7 @@ class KubernetesDriver {
   async logs(spec, lines) {
     const text = await this.#client.find(
       'GET',
-      this.#client.path(CORE, `pods/${objectName(spec)}-0/log?tailLines=${lines}`)
+      this.#client.path(CORE, `pods/${podOf(spec)}/log?tailLines=${lines}`)
     );
     return lastLines(typeof text === 'string' ? text : '', lines);
   }
@@ -180,10 +255,14 @@ class KubernetesDriver {
   /** The StatefulSet and its volume are the operator's. @param {Spec} spec */
   async remove(spec) {
     await this.#client.find('DELETE', this.#client.path(CORE, `secrets/${objectName(spec)}`));
+    this.#refusals.forget(objectName(spec));
+    this.#open.delete(spec.name);
     fs.rmSync(path.join(this.#state, spec.name), { recursive: true, force: true });
   }
 
   close() {
+    this.#isClosed = true;
+    this.#bells.close();
     this.#client.close();
   }
 
@@ -194,7 +273,7 @@ class KubernetesDriver {
 
   /** @param {Spec} spec @returns {Promise<any>} */
   #pod(spec) {
-    return this.#client.find('GET', this.#client.path(CORE, `pods/${objectName(spec)}-0`));
+    return this.#client.find('GET', this.#client.path(CORE, `pods/${podOf(spec)}`));
   }
 
   /** @param {Spec} spec @param {0 | 1} replicas */
@@ -204,23 +283,7 @@ class KubernetesDriver {
   }
 }
 
-/** @param {any} pod @returns {number} how often its container was started again */
-const restartsOf = (pod) => pod?.status?.containerStatuses?.[0]?.restartCount ?? 0;
-
-/** @param {any} pod @param {number} restarts before @returns {string} how its container ended, '' = it did not */
-function endIn(pod, restarts) {
-  const status = pod?.status?.containerStatuses?.[0];
-  const ended =
-    status?.state?.terminated ?? (restartsOf(pod) > restarts ? status?.lastState?.terminated : null);
-  if (ended) {
-    if (ended.reason === 'OOMKilled') return 'was killed because it used more memory than it may';
-    return endOf(Number(ended.exitCode ?? 0), null);
-  }
-  const waiting = status?.state?.waiting?.reason;
-  if (/^(ErrImage|ImagePull|InvalidImage|CrashLoop|CreateContainer.*Error)/.test(waiting ?? '')) {
-    return `cannot start in the cluster: ${waiting}`;
-  }
-  return '';
-}
+/** @param {Spec} spec */
+const podOf = (spec) => `${objectName(spec)}-0`;
 
 exports.KubernetesDriver = KubernetesDriver;

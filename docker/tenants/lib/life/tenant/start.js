@@ -50,8 +50,11 @@ async function startTenant(tenant, rising, { driver, starts }, onTooLarge) {
  * @returns {Promise<string>} why it failed
  */
 async function clearStart(spec, { driver, graceMs, onEngineAway }, { error, isAborted }) {
+  const delay = (!isAborted && (await driver.delay?.(spec).catch(() => ''))) || '';
   const output = isAborted ? '' : await driver.logs(spec, 1).catch(() => '');
-  const reason = `${messageOf(error)}${output && `; its last output: ${output}`}`;
+  const cause = messageOf(error);
+  const more = delay && !cause.includes(delay) ? `: ${delay}` : '';
+  const reason = `${cause}${more}${output && `; its last output: ${output}`}`;
   await driver
     .stop(spec, isAborted ? graceMs : KILL_MS)
     .catch((problem) => isEngineAway(problem) && onEngineAway());
