@@ -160,7 +160,8 @@ test('asks for a running tenant only when its pod changes', async () => {
   const abort = new AbortController();
   const looks = () => server.requests.filter((each) => each.endsWith(`/pods/${NAME}-0`)).length;
   void driver.ended(spec, abort.signal);
-  await eventually(() => server.watches.size === 1 && looks() === 2);
+  // Before, at the start of the watch, and for the event with which it begins.
+  await eventually(() => server.watches.size === 1 && looks() === 3);
   const before = server.requests.length;
   await new Promise((resolve) => setTimeout(resolve, 1500));
   expect(server.requests.slice(before)).toEqual([]);
