@@ -18,7 +18,10 @@ const { asLamp, LIGHT } = require('../../../flows/demo/ocf/lamp');
 const { NodeRed } = require('../../fixtures/gateway/palette');
 const { withoutRoute } = require('./no-route');
 const { runDemand, runShadow } = require('./demand');
+const { runDirectory } = require('./directory');
+const { runForecast } = require('./forecast');
 const { runOverlay } = require('./overlay');
+const { runParquet } = require('./parquet');
 const { runTenants } = require('./tenants');
 
 const CLOUD = 'arrived in the cloud';
@@ -359,16 +362,7 @@ const examples = {
     await nodeRed.inject(idOf('inject', 'ask'));
     await nodeRed.shows('latest values', /pump-7.*temp.*26.5/s);
   },
-  27: async ({ nodeRed, idOf }) => {
-    await publish('d/th-105', '{"temperature":21.5}', { clientId: 'th-105' });
-    // The thing of a new device is made within a second.
-    const isAnswered = async () => {
-      await nodeRed.inject(idOf('inject', 'temperature of room 105'));
-      const shown = nodeRed.shows('answer', /21.5.*th-105/s, 2000);
-      return (await Promise.allSettled([shown]))[0].status === 'fulfilled';
-    };
-    await eventually(isAnswered, { timeoutMs: 60000, what: 'an answer' });
-  },
+  27: (context) => runDirectory(context, publish),
   29: (context) => examples['07'](context),
   28: (context) => runOverlay(context, publish),
   // test/system/cluster runs its flow, which is the preset's, with three brokers. Without them it gives the reason.
@@ -381,9 +375,9 @@ const examples = {
     }
   },
   31: (context) => runDemand(context, publish),
-  32: (context) => require('./forecast').runForecast(context, CLOUD),
+  32: (context) => runForecast(context, CLOUD),
   33: (context) => runShadow(context, publish),
-  34: (context) => require('./parquet').runParquet(context, userDir)
+  34: (context) => runParquet(context, userDir)
 };
 
 /** @param {NodeRed} nodeRed @param {string} name @returns {Promise<string>} the error, '' when it ran */

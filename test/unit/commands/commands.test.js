@@ -187,54 +187,6 @@ test('passes on with which status a command may be acknowledged, once', async ()
   expect(told.slice(5)).toEqual(['away', ...Array(100).fill('many')].map((device) => [device, 'queued']));
 });
 
-test('lets a capability answer what is meant for the gateway, without a place in the queue of the device', async () => {
-  come('d', 'x');
-  pass(1);
-  await turn();
-  /** @type {(served: any) => void} */
-  let answer = () => {};
-  const stop = made.commands.serve(({ device, origin, payload }) =>
-    origin.rest === 'state'
-      ? new Promise(
-          (resolve) =>
-            (answer = () => resolve({ status: 'taken', reason: '', body: { got: `${device} ${payload}` } }))
-        )
-      : null
-  );
-  made.commands.serve(({ origin }) => (origin.rest === 'no' ? Promise.resolve(null) : null));
-  come('d', 'state', { id: 'order-2' });
-  await turn();
-  expect(made.safe).toEqual(['d']);
-  answer(null);
-  await turn();
-  expect(made.safe).toEqual(['d', 'order-2']);
-  expect(made.reports.at(-1)).toMatchObject({ rest: 'state', status: 'taken', id: 'order-2', got: 'd p' });
-  // One that nobody serves is an ordinary command, also if that is found later.
-  made.engine.ends.e = END.TAKEN;
-  come('e', 'no');
-  stop();
-  come('e', 'state');
-  await turn();
-  pass(1);
-  pass(1);
-  expect(
-    made.engine.sent
-      .slice(-2)
-      .map(({ topic }) => topic)
-      .sort()
-  ).toEqual(['cmd/e/no', 'cmd/e/state']);
-});
-
-test('does not acknowledge what is served when the engine stops', async () => {
-  made.commands.serve(
-    () => new Promise((resolve) => setImmediate(() => resolve({ status: 'taken', reason: '' })))
-  );
-  come('d', 'state');
-  made.commands.close();
-  await turn();
-  expect([made.safe, made.reports]).toEqual([[], []]);
-});
-
 test('limits the commands of one tenant, also those that an earlier run kept', async () => {
   const told = [];
   const send = (tenant, count) => {

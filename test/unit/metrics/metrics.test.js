@@ -30,6 +30,7 @@ const {
   source
 } = require('../../fixtures/gateway/source-figures');
 
+const { demand, shadows } = require('../../fixtures/gateway/demand-figures');
 const { session, uplink, written } = require('../../fixtures/gateway/uplink-figures');
 
 const zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -252,16 +253,6 @@ test('is documented in docs/reference/metrics.md: the conditional metrics, which
   });
   const tenants = { counts: { asleep: 2 }, keeperProblem: '', totals: {}, tenants: rows };
   const replicas = { state: 'waiting', reason: 'b is disconnected' };
-  const asked = { asked: 3, refused: 1, ended: 2, restored: 1, givenUp: 0 };
-  const demand = { questions: 1, devices: { on: 1 }, counters: asked };
-  const sent = { deltas: 3, deltasTaken: 2, deltasFailed: 1, repliesLost: 0 };
-  const shadows = /** @type {any} */ ({
-    shadows: 2,
-    bytes: 8192,
-    reason: '',
-    counters: { updates: 5 },
-    own: sent
-  });
   const pair = { role: 'active', owner: 'a', epoch: 2, isReplicated: true, reason: '' };
   const log = { ...stats().log, pair };
   const figures = stats({ filters, batches, uplinks, sources, desk, tenants, replicas, log });
