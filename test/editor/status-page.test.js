@@ -303,6 +303,13 @@ describe('with hostile device ids', () => {
       // The editor remembers the tab of the test before.
       await show('info');
       await page.waitForSelector('.seganet-sidebar', { state: 'hidden' });
+      // An IntersectionObserver compares frames: it must have seen one without the sidebar.
+      await page.evaluate(
+        () =>
+          new Promise((resolve) =>
+            requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)))
+          )
+      );
       const asked = page.waitForRequest(/seganet\/live\?/);
       await show('seganet-sidebar');
       const stream = await asked;
