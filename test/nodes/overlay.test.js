@@ -135,6 +135,7 @@ test.each([
   [{ overlay: 'gone' }, {}, 'no overlay network', /No overlay network is chosen/],
   [{ events: 'up, flown' }, {}, 'wrong setting', /a list of up, down/],
   [{}, { offers: 'broker' }, 'overlay not started', /offers nothing.*broker=tcp/],
+  [{}, { offers: 'mqtts://u:secret/x@h:1' }, 'overlay not started', /^"mqtts:\/\/…@h:1" offers nothing/],
   [{}, { address: 'https://overlay.example.com' }, 'overlay not started', /enter all three/],
   [{}, { root: 'sha256:1' }, 'overlay not started', /fingerprint/]
 ])('a wrong setting is explained: %j %j', async (settings, network, text, sentence) => {

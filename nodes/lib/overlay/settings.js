@@ -1,6 +1,7 @@
 'use strict';
 // Settings of an overlay network node and of an overlay peers node.
 
+const { shown } = require('../base/values');
 const { schemaOf } = require('../settings/rows');
 
 const OFFER = /^([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)=(tcp|udp)\/(\d{1,5})@(\S+):(\d{1,5})$/;
@@ -64,8 +65,10 @@ function parseOffers(list) {
   for (const offer of offers) {
     const [, name, , port, , target] = OFFER.exec(offer) ?? [];
     if (!name || !isPort(port) || !isPort(target)) {
+      // An address of something else may contain a password.
+      const given = /^[\w-]+=/.test(offer) ? offer.slice(0, 100) : shown(offer);
       throw new RangeError(
-        `"${offer.slice(0, 100)}" offers nothing. Enter services such as broker=tcp/1883@127.0.0.1:1883.`
+        `"${given}" offers nothing. Enter services such as broker=tcp/1883@127.0.0.1:1883.`
       );
     }
     if (names.has(name)) throw new RangeError(`The service "${name}" is offered twice.`);
