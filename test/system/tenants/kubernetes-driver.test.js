@@ -190,6 +190,18 @@ test('repeats what the server delays, after the time that it names', async () =>
   expect(performance.now() - began).toBeGreaterThan(990);
 });
 
+test('follows a tenant while a server that starts refuses every right', async () => {
+  make();
+  const host = await started();
+  server.isReady = false;
+  const ended = driver.ended(spec, never);
+  await eventually(() => server.requests.filter((each) => each === 'GET /readyz').length >= 2);
+  server.isReady = true;
+  await eventually(() => server.watches.size === 1);
+  await ask(host, 'exit/3');
+  expect(await ended).toEqual({ reason: 'ended with code 3' });
+});
+
 test('uses a renewed token at once', async () => {
   make();
   server.tokens = new Set(['second']);

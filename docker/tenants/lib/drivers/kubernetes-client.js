@@ -15,6 +15,9 @@ const TRIES = 4;
 /** Time until a request is repeated: most of what the server may ask for, and after a conflict. */
 const MOST_WAIT_MS = 10_000;
 const CONFLICT_WAIT_MS = 100;
+/** Longest time for which a server that is not ready may refuse rights, and the time until the next try. */
+const START_MS = 20_000;
+const START_WAIT_MS = 500;
 /** The server sends a bookmark each minute, so a watch without a byte for this time is dead. */
 const SILENCE_MS = 180_000;
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
@@ -31,6 +34,17 @@ const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
  * @property {Buffer} [cert]
  * @property {Buffer} [key]
  */
+
+/**
+ * @typedef {object} SendOptions
+ * @property {object} [body]
+ * @property {string} [accept]
+ * @property {number} idleMs longest time without a byte
+ * @property {AbortSignal} [signal]
+ */
+
+/** @param {number} ms */
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** The API server refused. */
 class ApiRefusal extends Error {
@@ -130,6 +144,9 @@ function clusterOf(env, account = ACCOUNT) {
   return { ...cluster, namespace };
 }
 
+/** @param {number} status @param {string} text @returns {boolean} the account lacks a right */
+const isRight = (status, text) => status === 403 && / cannot \S+ resource /.test(text);
+
 class KubernetesClient {
   #cluster;
   #agent;
@@ -151,7 +168,8 @@ class KubernetesClient {
   }
 
   /**
-   * Repeats a request that the server did not execute: 429, and the 409 of a patch that met another writer.
+   * Repeats a request that the server did not execute: 429, the 409 of a patch that met another writer, and the 403 of
+   * a server that starts.
    * @param {string} method
    * @param {string} path1
    * @param {object} [body] PATCH: a JSON merge patch [RFC 7396]
@@ -160,15 +178,14 @@ class KubernetesClient {
    */
   async ask(method, path1, body) {
     for (let tries = 1; ; tries++) {
-      const response = await this.#send(method, path1, { body, idleMs: ANSWER_MS });
+      const response = await this.#admitted(method, path1, { body, idleMs: ANSWER_MS });
       const { statusCode: status = 0, headers } = response;
       const value = await this.#read(response);
       if (status < 400) return value;
       const canRepeat = status === 429 || (status === 409 && method === 'PATCH');
       if (!canRepeat || tries === TRIES) throw this.#errorOf(status, value);
       const seconds = Number(headers['retry-after'] ?? 0);
-      const waitMs = seconds > 0 ? seconds * 1000 : CONFLICT_WAIT_MS;
-      await new Promise((resolve) => setTimeout(resolve, Math.min(waitMs, MOST_WAIT_MS)));
+      await pause(Math.min(seconds > 0 ? seconds * 1000 : CONFLICT_WAIT_MS, MOST_WAIT_MS));
     }
   }
 
@@ -190,7 +207,7 @@ class KubernetesClient {
    * @throws {ApiRefusal | TenantError} ApiRefusal 410: the version is too old, begin without one
    */
   async watch(path1, onEvent, signal) {
-    const response = await this.#send('GET', path1, { accept: METADATA, idleMs: SILENCE_MS, signal });
+    const response = await this.#admitted('GET', path1, { accept: METADATA, idleMs: SILENCE_MS, signal });
     const { statusCode: status = 0 } = response;
     if (status >= 400) throw this.#errorOf(status, await this.#read(response));
     let rest = '';
@@ -226,14 +243,45 @@ class KubernetesClient {
     // 429 and 5xx: the server is overloaded or starting.
     if (!(status >= 400 && status < 500) || status === 429)
       return this.#away(new Error(`it answered ${status}`));
-    const isRight = status === 403 && / cannot \S+ resource /.test(text);
-    return new ApiRefusal(isRight ? `${text}. ${RIGHTS_HINT}` : text, status);
+    return new ApiRefusal(isRight(status, text) ? `${text}. ${RIGHTS_HINT}` : text, status);
+  }
+
+  /**
+   * Sends a request, again while a server that is not ready refuses the right to it: after its start, a server refuses
+   * all rights until it has read them. A server that is ready is asked once more, because it may have become ready
+   * after the refusal. Where the account may not ask whether the server is ready, the refusal counts after a time.
+   * @param {string} method
+   * @param {string} path1
+   * @param {SendOptions} options
+   * @returns {Promise<import('node:http').IncomingMessage>}
+   * @throws {ApiRefusal | TenantError}
+   */
+  async #admitted(method, path1, options) {
+    const end = performance.now() + START_MS;
+    for (let isReady = false; ;) {
+      const response = await this.#send(method, path1, options);
+      if (response.statusCode !== 403) return response;
+      const value = await this.#read(response);
+      if (isReady || performance.now() > end || !isRight(403, String(value?.message)))
+        throw this.#errorOf(403, value);
+      isReady = await this.#isReady();
+      if (!isReady) await pause(START_WAIT_MS);
+    }
+  }
+
+  /** @returns {Promise<boolean>} @throws {TenantError} */
+  async #isReady() {
+    const response = await this.#send('GET', '/readyz', { idleMs: ANSWER_MS });
+    const { statusCode: status = 0 } = response;
+    const value = await this.#read(response);
+    if (status >= 500) throw this.#errorOf(status, value);
+    return status < 400;
   }
 
   /**
    * @param {string} method
    * @param {string} path1
-   * @param {{ body?: object, accept?: string, idleMs: number, signal?: AbortSignal }} options idleMs: without a byte
+   * @param {SendOptions} options
    * @returns {Promise<import('node:http').IncomingMessage>}
    */
   #send(method, path1, { body, accept = 'application/json, */*', idleMs, signal }) {
