@@ -89,6 +89,10 @@ test('checks the rights that it needs, and names the missing ones', async () => 
     'The keeper may not patch statefulsets/scale, watch pods in the namespace home: ' +
       '"seganet-tenants manifest --keeper" prints the rights.'
   ]);
+  server.lacking = new Set(['get statefulsets', 'list events']);
+  await expect(driver.check()).rejects.toThrow(
+    'The keeper may not get statefulsets, list events in the namespace'
+  );
   server.tokens = new Set(['second']);
   await expect(driver.check()).rejects.toThrow('Unauthorized');
 });

@@ -57,9 +57,15 @@ class KubernetesDriver {
 
   async check() {
     const { gitVersion } = await this.#client.ask('GET', '/version');
-    // A list would need a right that nothing else needs. 404 is also a success: the server answers, and allows the
-    // request.
-    await this.#client.find('GET', this.#client.path(APPS, `statefulsets/${PROBE}`));
+    try {
+      // A list would need a right that nothing else needs. 404 is also a success: the server answers, and allows the
+      // request.
+      await this.#client.find('GET', this.#client.path(APPS, `statefulsets/${PROBE}`));
+    } catch (error) {
+      if (!(error instanceof ApiRefusal) || error.status !== 403) throw error;
+      // The refusal names one right only.
+      throw new ApiRefusal((await this.problems())[0] ?? error.message, error.status);
+    }
     return `Kubernetes ${gitVersion}`;
   }
 
