@@ -1,5 +1,5 @@
 'use strict';
-// The driver kubernetes against a server that is modeled on the documented API; a real cluster was not tried.
+// The driver kubernetes against a server that is modeled on the API; test/system/kubernetes-cluster has the real one.
 
 const fs = require('node:fs');
 const os = require('node:os');
