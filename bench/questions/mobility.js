@@ -86,11 +86,11 @@ function read() {
       env,
       out
     },
-    flags: { quick: 'one way of 10 s, three systems: a functional check, not a measurement' }
+    flags: { quick: 'one way of 10 s, two systems: a functional check, not a measurement' }
   });
   const quick = options.flag('quick');
   const systems = chosenOf(
-    options.text('systems') || (quick ? 'tcp1,kernel,forecast' : ''),
+    options.text('systems') || (quick ? 'tcp1,forecast' : ''),
     contenders.map(({ name }) => name),
     'systems'
   );

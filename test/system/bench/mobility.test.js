@@ -34,15 +34,15 @@ onLinks('under the watch, the gateway keeps its sessions and loses nothing on it
     const { code } = await child.exited;
     expect([code, child.output]).toEqual([0, expect.stringContaining('hand-overs')]);
     const { outcomes } = JSON.parse(fs.readFileSync(out, 'utf8'));
-    const [single, kernel, forecast] = outcomes.map((/** @type {any} */ { result }) => result);
-    for (const result of [single, kernel, forecast]) {
+    const [single, forecast] = outcomes.map((/** @type {any} */ { result }) => result);
+    for (const result of [single, forecast]) {
       expect(result).toMatchObject({ lost: 0, outOfOrder: 0 });
       expect(result.sent).toBeGreaterThan(1000);
     }
     // The first radio has changed its access point, and so its address.
     expect(Object.values(single.connects).some((count) => /** @type {number} */ (count) > 1)).toBe(true);
     for (const count of Object.values(forecast.connects)) expect(count).toBe(1);
-    expect(forecast.gapMs[1]).toBeLessThan(2000);
+    expect(forecast.gapMs[1]).toBeLessThan(5000);
     expect(fs.readFileSync(path.join(folder, 'roam-1.csv'), 'utf8')).toMatch(/^second,first link can,/);
     expect(fs.readFileSync(path.join(folder, 'roam-1.svg'), 'utf8')).toContain('roam, seed 1');
   } finally {
