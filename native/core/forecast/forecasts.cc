@@ -14,10 +14,10 @@
 namespace seganet {
 namespace {
 
-constexpr std::string_view kMagic = "SGF1";
+constexpr std::string_view kForecastMagic = "SGF1";
 // Rows that one call saves (bytes) or restores.
-constexpr size_t kPortionBytes = 262'144;
-constexpr size_t kPortionRows = 2000;
+constexpr size_t kForecastPortionBytes = 262'144;
+constexpr size_t kForecastPortionRows = 2000;
 // Series that MakeRoom looks at.
 constexpr size_t kLooks = 8;
 
@@ -197,7 +197,7 @@ ForecastFigures Forecasts::figures() const {
 }
 
 std::string Forecasts::Header() const {
-  std::string header(kMagic);
+  std::string header(kForecastMagic);
   AppendNumber(&header, secret_);
   AppendNumber(&header, static_cast<uint8_t>(options_.model));
   AppendNumber(&header, options_.period_s);
@@ -213,7 +213,7 @@ bool Forecasts::SavePart(int64_t now_ms, ForecastCursor* cursor, std::string* ro
   // From the end: a removal moves the last series to a position that is still to come, or that is
   // saved twice.
   size_t index = std::min<size_t>(cursor->before, table.size());
-  const size_t until = rows->size() + kPortionBytes;
+  const size_t until = rows->size() + kForecastPortionBytes;
   const uint32_t now = std::min(newest_.load(std::memory_order_relaxed), model_.SlotOf(now_ms));
   while (index > 0 && rows->size() < until) {
     const Series series = table.at(--index);
@@ -238,8 +238,8 @@ ForecastRestore Forecasts::Restore(std::string_view content, size_t* at) {
     return result;
   };
   if (*at == 0) {
-    if (!content.starts_with(kMagic)) return end(ForecastRestore::kDamaged);
-    RowReader reader(content.substr(kMagic.size()));
+    if (!content.starts_with(kForecastMagic)) return end(ForecastRestore::kDamaged);
+    RowReader reader(content.substr(kForecastMagic.size()));
     const auto secret = reader.Number<uint64_t>();
     const bool is_model = reader.Number<uint8_t>() == static_cast<uint8_t>(options_.model);
     const bool is_season = reader.Number<uint32_t>() == options_.period_s;
@@ -255,7 +255,7 @@ ForecastRestore Forecasts::Restore(std::string_view content, size_t* at) {
   if (!has_header_) return end(ForecastRestore::kOther);
   const std::lock_guard<std::mutex> lock(lock_);
   for (size_t rows = 0; *at < content.size(); ++rows) {
-    if (rows == kPortionRows) return ForecastRestore::kMore;
+    if (rows == kForecastPortionRows) return ForecastRestore::kMore;
     const std::string_view row = content.substr(*at, row_bytes());
     if (row.size() < row_bytes()) return end(ForecastRestore::kDamaged);
     uint64_t key = 0;
