@@ -148,7 +148,7 @@ TEST_F(EnginePush, NumbersRecordsOfADevice) {
   engine_.Push(kIngest, keeps, false);
   engine_.Push(kIngest, MakeRecord("a", "t", ""), true);
   std::vector<uint32_t> seqs;
-  char frame[80];  // one at a time
+  char frame[88];  // one at a time
   ASSERT_TRUE(test::Until([&] {
     if (engine_.TakeMessages(frame, sizeof frame) > 0) seqs.push_back(ReadRecordFrame(frame).seq);
     return seqs.size() == 4;

@@ -144,6 +144,7 @@ TEST(Frames, CarryARecordThereAndBack) {
 TEST(Frames, HaveTheDocumentedHeader) {
   Record record = test::MakeRecord("dev", "topic", "payload", kBulk);
   record.flags = kFlagRetain;
+  record.note = "note";
   record.seq = 7;
   record.ts_ms = 1'700'000'000'000;
   std::vector<char> frame(FrameBytes(record), '\xAA');
@@ -158,7 +159,7 @@ TEST(Frames, HaveTheDocumentedHeader) {
     std::memcpy(&value, frame.data() + at, 8);
     return value;
   };
-  EXPECT_EQ(u32(0), 88u);
+  EXPECT_EQ(u32(0), 104u);
   EXPECT_EQ(u32(4), 9u);
   EXPECT_EQ(std::string(&frame[8], 4), std::string("\0\x04\x02\0", 4));
   EXPECT_EQ(u32(12), 7u);
@@ -170,7 +171,8 @@ TEST(Frames, HaveTheDocumentedHeader) {
   EXPECT_EQ(f64(40), 1.7e12);
   EXPECT_EQ(f64(48), 0);
   EXPECT_EQ(u32(56), 7u);
-  EXPECT_EQ(std::string(&frame[72], 15), "devtopicpayload");
+  EXPECT_EQ(u32(72), 4u);
+  EXPECT_EQ(std::string(&frame[80], 19), "devtopicpayloadnote");
 }
 
 }  // namespace
