@@ -23,9 +23,11 @@ describe('every example', () => {
   beforeAll(async () => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-examples-'));
     const userDir = await installPalette(folder);
-    // As users of Kafka install it.
-    const clients = path.join('node_modules', '@platformatic');
-    fs.symlinkSync(path.join(root, clients), path.join(userDir, clients));
+    // As users of Kafka, or of Parquet files, install it.
+    for (const name of ['@platformatic', 'hyparquet-writer']) {
+      const installed = path.join('node_modules', name);
+      fs.symlinkSync(path.join(root, installed), path.join(userDir, installed));
+    }
     const driver = path.join(__dirname, 'examples', 'driver.js');
     const run = new Child('unshare', ['--net', process.execPath, driver, userDir], { cwd: root });
     await run.exited;

@@ -10,10 +10,10 @@ async function runForecast({ nodeRed, idOf }, cloud) {
   await eventually(isTrusted, { timeoutMs: 90000, everyMs: 200, what: 'a trusted forecast' });
   const isMarked = async () => {
     await nodeRed.inject(idOf('inject', 'an anomaly'));
-    const shown = nodeRed.shows('anomalies', /expected/, 2000);
+    const shown = nodeRed.shows('anomalies', /expected/, 8000);
     return (await Promise.allSettled([shown]))[0].status === 'fulfilled';
   };
-  await eventually(isMarked, { timeoutMs: 60000, everyMs: 4000, what: 'an anomaly' });
+  await eventually(isMarked, { timeoutMs: 90000, everyMs: 4000, what: 'an anomaly' });
   await nodeRed.shows(cloud, /200/);
 }
 
