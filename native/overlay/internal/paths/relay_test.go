@@ -69,6 +69,17 @@ func TestARecheckFindsAnAllocationThatTheRelayHasForgotten(t *testing.T) {
 	r, announced, _ := keptRelay(t, func(r *relay) { r.silent = func() { silent.Add(1) } })
 	r.set(TURN{Servers: []Server{at}, User: testUser, Password: testPassword})
 	a := next(t, announced)
+	// The servers may have come while the first allocation was being opened, which opens another one.
+	for settled := false; !settled; {
+		select {
+		case c := <-announced:
+			if c != nil {
+				a = c
+			}
+		case <-time.After(relayCheckBusy):
+			settled = true
+		}
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
