@@ -174,7 +174,7 @@ test.each([['/proc/seganet'], ['/dev/null/x']])(
   }
 );
 
-const withRoot = process.getuid?.() === 0 ? test : test.skip;
+const { test: withRoot } = needs(...(process.getuid?.() === 0 ? [] : ['root']));
 
 withRoot('acknowledges nothing while the disk is full, and goes on when there is room', async () => {
   const folder = temporaryFolder();

@@ -115,7 +115,7 @@ test.each([
   bell.end();
 });
 
-test('a refused watch is told to all who wait, and is tried again by the next one', async () => {
+test('reports a refused watch to all callers that wait, and tries it again for the next one', async () => {
   const bells = new PodBells(client);
   const [first, second] = [bells.listen(POD), bells.listen('other-0')];
   const refusal = { message: 'pods is forbidden: User "u" cannot watch resource "pods" in API group ""' };

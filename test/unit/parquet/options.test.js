@@ -4,7 +4,7 @@ const { checkOptions, fileOptions } = require('../../../nodes/lib/parquet/uplink
 const { checkStage } = require('../../../nodes/lib/parquet/uplink/stage');
 const { rows, schema } = require('../../../nodes/lib/parquet/settings/parquet-uplink');
 const { parseOptions } = require('../../../nodes/lib/base/options');
-const { loadLibrary } = require('../../../nodes/lib/parquet/files/library');
+const { loadLibrary } = require('../../../nodes/lib/parquet/files/writer-package');
 
 /** @param {object} config */
 const read = (config) => fileOptions(parseOptions(config, schema).values, '/home/user/seganet-parquet/id');

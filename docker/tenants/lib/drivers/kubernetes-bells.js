@@ -105,7 +105,7 @@ class PodBells {
         const refusal = error instanceof ApiRefusal && error.status !== 410 ? error : null;
         if (refusal) this.#watch = null;
         if (error instanceof ApiRefusal) version = '';
-        // What happened meanwhile may never be told.
+        // The server may not send the events of the meantime again, so each tenant is looked at.
         this.#ring(this.#bells.keys(), refusal);
         if (refusal) return;
       }

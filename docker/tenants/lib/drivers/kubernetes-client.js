@@ -200,7 +200,7 @@ class KubernetesClient {
   }
 
   /**
-   * Follows objects, of which it gets only the metadata, until the server ends its answer.
+   * Watches objects until the server ends its answer. The events contain only the metadata of the objects.
    * @param {string} path1 with `watch=1`
    * @param {(event: { type: string, object: any }) => void} onEvent
    * @param {AbortSignal} signal

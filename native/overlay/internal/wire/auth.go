@@ -193,7 +193,7 @@ const (
 	CodeUnavailable = "unavailable" // a service behind this one cannot be reached; try again
 )
 
-// SuspendedText is what a suspended node is told.
+// SuspendedText is the error text that a suspended node receives.
 const SuspendedText = "This node is suspended, because two programs used its identity at once. An operator of the services decides: " +
 	"seganet-overlay nodes names both addresses, resume ends the suspension, revoke and a new invitation replace stolen keys."
 

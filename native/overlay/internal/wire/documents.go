@@ -94,8 +94,8 @@ type Documents struct {
 	Revocations Signed `json:"revocations"`
 	Roots       Signed `json:"roots"`
 	// Suspended are the revoked serial numbers of nodes that are suspended, not revoked. The authentication service
-	// adds them for node services that ask for them, as earlier versions accept no such key. They only change what a
-	// refused node is told.
+	// adds them for node services that ask for them, because earlier versions accept no such key. They change only the
+	// error text that a refused node receives.
 	Suspended []string `json:"suspended,omitempty"`
 }
 

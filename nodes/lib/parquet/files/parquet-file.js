@@ -1,11 +1,11 @@
 'use strict';
 // Writes rows into the bytes of a Parquet file, and reads them back row group by row group.
 
-const { compressors, decompressors } = require('./library');
+const { compressors, decompressors } = require('./writer-package');
 const { FORMAT, SCHEMA, toColumns, toRow } = require('./columns');
 const { compareRows, sizeOf } = require('./row');
 
-/** @typedef {import('./library').Library} Library @typedef {import('./row').Row} Row */
+/** @typedef {import('./writer-package').Library} Library @typedef {import('./row').Row} Row */
 
 /**
  * A file that can be read in parts.

@@ -5,7 +5,7 @@
 // Out: {run, repeated} · {failure, code}
 
 const { parentPort, workerData } = require('node:worker_threads');
-const { loadLibrary } = require('../files/library');
+const { loadLibrary } = require('../files/writer-package');
 const { mergeRuns } = require('./compaction');
 const { storeOf } = require('./store-of');
 
