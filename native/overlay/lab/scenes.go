@@ -38,11 +38,11 @@ func matrix(l *lab, chosen []string) error {
 			pairs = append(pairs, [2]string{a, b})
 		}
 	}
-	return connects(l, pairs, 6*time.Second)
+	return connects(l, pairs, 6*time.Second, true)
 }
 
-// connects observes pairs of NATs, each for some time.
-func connects(l *lab, pairs [][2]string, each time.Duration) error {
+// connects observes pairs of NATs, each for some time. prompt: a late first answer is an error, too.
+func connects(l *lab, pairs [][2]string, each time.Duration, prompt bool) error {
 	for _, p := range pairs {
 		l.dual = l.dual || kinds6[p[0]].six || kinds6[p[1]].six
 	}
@@ -83,10 +83,10 @@ func connects(l *lab, pairs [][2]string, each time.Duration) error {
 		}
 		switch {
 		case r.Answered == 0:
-			bad = append(bad, fmt.Errorf("%s with %s does not connect: %s", a, b, l.state("a")))
+			bad = append(bad, fmt.Errorf("%s with %s does not connect in %v\n%s: %s\n%s: %s", a, b, each, a, l.state("a"), b, l.state("b")))
 		case expectedDirect(a, b) && p.Path != "direct":
 			bad = append(bad, fmt.Errorf("%s with %s is relayed: %s", a, b, p.Reason))
-		case r.First > limit:
+		case prompt && r.First > limit:
 			bad = append(bad, fmt.Errorf("%s with %s: the first answer took %.2f s", a, b, r.First))
 		}
 		l.end()

@@ -109,13 +109,17 @@ func (b *Bind) Now() int64 { return int64(time.Since(b.start)) + 1 }
 // Port returns the UDP port, 0 before the first Open.
 func (b *Bind) Port() uint16 { return uint16(b.port.Load()) }
 
-// SetRelay sets the relay for this node's packets; nil removes it.
+// SetRelay sets the relay for this node's packets; nil removes it. An unanswered handshake is sent again at once: a peer's
+// address at its relay is often known before this node has a relay of its own.
 func (b *Bind) SetRelay(r Relay) {
 	if r == nil {
 		b.relay.Store(nil)
 		return
 	}
 	b.relay.Store(&r)
+	for _, e := range *b.endpoints.Load() {
+		e.resendHandshake()
+	}
 }
 
 // SetFaults installs faults; nil removes them.

@@ -11,8 +11,9 @@ import (
 const (
 	// handshakeLife is how long an unanswered handshake is sent again: WireGuard makes another one after 5 s.
 	handshakeLife = 5 * time.Second
-	// holdBack is how long the side that does not begin waits for the other side's handshake before it sends its own. If
-	// both send at once, each drops its own handshake when the other one arrives, and both wait 5 s.
+	// holdBack is how long the side that does not begin waits for the other side's handshake before it sends its own,
+	// counted from when there is a way to send it. If both send at once, each drops its own handshake when the other one
+	// arrives, and both wait 5 s.
 	holdBack = 400 * time.Millisecond
 	// responseRecent is how long a response of this side stops its own initiations.
 	responseRecent = time.Second
@@ -33,7 +34,8 @@ type handshake struct {
 	message    []byte // the last one, until it is too old or answered
 	made       int64  // Bind.Now of message
 	generation int
-	held       bool         // waits for holdBack or for a first path
+	held       bool         // waits for holdBack
+	stuck      bool         // waits for a way, and then for holdBack
 	responded  int64        // Bind.Now of this side's last response
 	seen       []initiation // the latest ones of different addresses, the newest last
 	to         []Source     // where a response goes besides the path
@@ -78,10 +80,13 @@ func (e *Endpoint) sendHandshake(packet []byte) error {
 	}
 	generation := h.generation
 	h.held = initiation && (!h.begins || len(h.recent(now)) > 0)
-	held := h.held
+	h.stuck = h.held && !e.hasWay()
+	held, stuck := h.held, h.stuck
 	h.mu.Unlock()
 	if held {
-		time.AfterFunc(holdBack, func() { e.releaseHandshake(generation) })
+		if !stuck {
+			time.AfterFunc(holdBack, func() { e.releaseHandshake(generation) })
+		}
 		return nil
 	}
 	e.transmitHandshake(generation)
@@ -96,7 +101,7 @@ func (e *Endpoint) releaseHandshake(generation int) {
 		h.mu.Unlock()
 		return
 	}
-	h.held = false
+	h.held, h.stuck = false, false
 	h.mu.Unlock()
 	e.transmitHandshake(generation)
 	e.scheduleCopies(generation)
@@ -139,13 +144,28 @@ func (e *Endpoint) transmitHandshake(generation int) {
 	}
 }
 
+// hasWay is true if a handshake can leave.
+func (e *Endpoint) hasWay() bool {
+	r := e.path.Load()
+	return r != nil && (r.Direct.IsValid() || r.Trial.IsValid() || r.Relay.IsValid() && e.bind.relay.Load() != nil)
+}
+
+// resendHandshake sends an unanswered handshake again after the path or the relay has changed, and its copies: the first
+// ones may have had no way, and the other side may permit the new way a moment later.
 func (e *Endpoint) resendHandshake() {
 	h := &e.handshake
 	h.mu.Lock()
-	generation, waiting := h.generation, h.message != nil && !h.held
+	generation, waiting, freed := h.generation, h.message != nil && !h.held, h.stuck && e.hasWay()
+	if freed {
+		h.stuck = false
+	}
 	h.mu.Unlock()
-	if waiting {
+	switch {
+	case freed:
+		time.AfterFunc(holdBack, func() { e.releaseHandshake(generation) })
+	case waiting:
 		e.transmitHandshake(generation)
+		e.scheduleCopies(generation)
 	}
 }
 

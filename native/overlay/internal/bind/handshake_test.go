@@ -71,6 +71,48 @@ func TestAnOwnInitiationDoesNotEndTheCopiesOfAResponse(t *testing.T) {
 	}
 }
 
+// The peer's address at its relay may be known a while before this node has a relay. WireGuard's next handshake comes after
+// 5 s.
+func TestAHandshakeThatWaitedForTheRelayLeavesAtOnceWithItsCopies(t *testing.T) {
+	b, r := New(), &record{}
+	e := b.Endpoint(Key{1}, true)
+	_, initiation := messages()
+	e.SetPath(Path{Relay: netip.MustParseAddrPort("192.0.2.1:1")})
+	_ = e.send([][]byte{initiation}, 0) // no relay
+	b.SetRelay(r)
+	if r.count(device.MessageInitiationType) == 0 {
+		t.Error("no initiation left with the relay")
+	}
+	for start := time.Now(); r.count(device.MessageInitiationType) < 2*len(copiesAfter); time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > 20*time.Second {
+			t.Fatalf("%d initiations", r.count(device.MessageInitiationType))
+		}
+	}
+}
+
+// Both sides may get their way at the same moment, after both WireGuards have made a handshake.
+func TestTheSideThatDoesNotBeginHoldsBackFromWhenItHasAWay(t *testing.T) {
+	b, r := New(), &record{}
+	e := b.Endpoint(Key{1}, false)
+	_, initiation := messages()
+	if err := e.send([][]byte{initiation}, 0); err != nil {
+		t.Fatal(err)
+	}
+	e.SetPath(Path{Relay: netip.MustParseAddrPort("192.0.2.1:1")}) // no way yet
+	time.Sleep(holdBack + 50*time.Millisecond)
+	start := time.Now()
+	b.SetRelay(r)
+	for r.count(device.MessageInitiationType) == 0 {
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("no initiation")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if d := time.Since(start); d < holdBack {
+		t.Errorf("the initiation left %v after there was a way", d)
+	}
+}
+
 // WireGuard makes a response only for an initiation that it has authenticated, so the response needs no path.
 func TestAResponseWithoutAPathGoesWhereTheInitiationCameFrom(t *testing.T) {
 	b, r := New(), &record{}
