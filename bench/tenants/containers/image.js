@@ -6,28 +6,26 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { NODE, makeRoot } = require('../../harness/container-root');
 const { root } = require('../../harness/gateway');
+const published = require('../../../package.json');
 
 const WORK = '/work.js';
 const GATEWAY = '/gateway';
-/** What the gateway needs of this repository. */
+/** What the gateway needs of this repository: what is published, and its dependencies. */
 const PARTS = [
-  'nodes',
-  'flows',
-  'native/index.js',
-  'native/target.js',
-  'settings.js',
+  ...published.files.filter((part) => !part.startsWith('!') && /^(nodes|flows|native|settings)\b/.test(part)),
   'package.json',
   'node_modules'
 ];
-/** Optional parts: the engine as it was built here, and as it is published. */
-const ENGINES = ['native/build/Release', 'native/prebuilds'];
+/** The engine as it was built here; beside it, or instead, there may be prebuilt ones. */
+const ENGINE = 'native/build/Release';
 /** Large development dependencies. */
 const LEFT_OUT = [
   'typescript',
   '@typescript',
   'playwright-core',
   'prettier',
-  '@babel',
+  '@babel/[!r]*', // mqtt.js needs @babel/runtime
+  '@duckdb',
   '@types',
   'eslint',
   '.cache'
@@ -47,12 +45,12 @@ function makeBase(folder) {
 function pack(folder, { hasGateway }) {
   const made = path.join(folder, 'root');
   makeBase(made);
-  const engines = ENGINES.filter((each) => fs.existsSync(path.join(root, each)));
+  const parts = [...PARTS, ENGINE].filter((each) => fs.existsSync(path.join(root, each)));
   const gateway = [
     '--dereference',
     ...LEFT_OUT.map((name) => `--exclude=node_modules/${name}`),
     `--transform=s,^\\(nodes\\|flows\\|native\\|settings.js\\|package.json\\|node_modules\\),${GATEWAY.slice(1)}/\\1,`,
-    ...['-C', root, ...PARTS, ...engines]
+    ...['-C', root, ...parts]
   ];
   const args = ['-cf', '-', '-C', made, '.', ...(hasGateway ? gateway : [])];
   // A file may change or vanish meanwhile; what is needed is seen when the tenant starts.
