@@ -36,10 +36,14 @@ function shadowsOf(host, node, RED) {
     deviceEvents,
     agents: (after, limit) => engine.agents?.(after, limit) ?? [],
     start: () =>
-      new ShadowThread(directory, ({ reason }) => {
-        if (reason) warn(reason);
-        for (const show of watching) show();
-      }),
+      new ShadowThread(
+        directory,
+        ({ reason }) => {
+          if (reason) warn(reason);
+          for (const show of watching) show();
+        },
+        (sentence) => warn(sentence, 'reader')
+      ),
     warn
   });
   allShadows.set(host, shadows);

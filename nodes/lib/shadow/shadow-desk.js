@@ -7,6 +7,7 @@ const { acceptedForm, deltaForm, documentForm, rejectedForm } = require('./forms
 const { deltaOf, emptyShadow, update } = require('./document');
 const { write } = require('./json');
 const { readToken, readUpdate } = require('./patch');
+const { Unreadable } = require('./read-file');
 const { Refusal } = require('./refusal');
 const { rowOf, sealed, shadowOf, valuesOf } = require('./shadow-file');
 
@@ -41,6 +42,7 @@ const NOTHING = Buffer.alloc(0);
  * @property {string} delta for the device, in its dialect; '' = it has what is desired
  * @property {number} deltaKey changes with the values of the delta
  * @property {string} change what has changed, for flows; '' = nothing
+ * @property {boolean} [isOvertaken] a read has shown this change, or a later one, before this answer
  *
  * @typedef {{ before: import('./shadow-file').Row | undefined, shadow: Shadow | null, isDirty: boolean }} Held shadow
  *   null: there is none
@@ -52,21 +54,26 @@ class ShadowDesk {
   #purgedAt = -Infinity;
   counters = { updates: 0, unchanged: 0, gets: 0, deletes: 0, refused: 0, commits: 0 };
 
-  /** @param {import('./shadow-file').ShadowFile} file @param {() => number} [wall] ms since 1970 */
+  /**
+   * @param {import('./shadow-file').ShadowFile | import('./read-file').ReadFile} file that of ReadFile only for read()
+   * @param {() => number} [wall] ms since 1970
+   */
   constructor(file, wall = Date.now) {
-    this.#file = file;
+    this.#file = /** @type {import('./shadow-file').ShadowFile} */ (file);
     this.#wall = wall;
   }
 
   /**
    * @param {Op[]} ops of kinds 'get' and 'delta'
    * @returns {Result[]}
+   * @throws {Unreadable} if another connection must read it
    */
   read(ops) {
     return ops.map((op) => {
       try {
         return this.#file.use((statements) => this.#read(op, statements));
       } catch (error) {
+        if (error instanceof Unreadable) throw error;
         return this.#refuse(op, error);
       }
     });

@@ -20,6 +20,8 @@ const SCHEMA = `
     reported_version INTEGER NOT NULL, changed_at INTEGER NOT NULL, deleted_at INTEGER NOT NULL, document BLOB NOT NULL,
     crc INTEGER NOT NULL);
   CREATE INDEX deleted ON shadow (deleted_at) WHERE deleted_at > 0`;
+const COLUMNS = `device, version, desired_version AS desiredVersion, reported_version AS reportedVersion,
+  changed_at AS changedAt, deleted_at AS deletedAt, document, crc`;
 /** A file that cannot be opened is tried again after this time. */
 const RETRY_MS = 1000;
 
@@ -53,6 +55,7 @@ const KIND = {
 class ShadowFile {
   #file;
   #now;
+  #onOpen;
   /** @type {ReturnType<typeof statementsOf> | null} */
   #statements = null;
   /** @type {import('node:sqlite').DatabaseSync | null} */
@@ -66,10 +69,15 @@ class ShadowFile {
   /** Shadows, and deleted ones whose version is kept. */
   counts = { shadows: 0, deleted: 0 };
 
-  /** @param {string} directory @param {() => number} [now] ms, monotonic */
-  constructor(directory, now = () => performance.now()) {
+  /**
+   * @param {string} directory
+   * @param {() => number} [now] ms, monotonic
+   * @param {(isOpen: boolean) => void} [onOpen] called when the file was opened, and before it is closed
+   */
+  constructor(directory, now = () => performance.now(), onOpen = () => {}) {
     this.#file = path.join(directory, FILE);
     this.#now = now;
+    this.#onOpen = onOpen;
   }
 
   /** Why nothing can be stored, '' = it can. */
@@ -118,6 +126,7 @@ class ShadowFile {
   }
 
   close() {
+    this.#onOpen(false);
     closeDatabase(this.#db);
     closeDatabase(this.#lock);
     this.#db = this.#lock = null;
@@ -137,6 +146,7 @@ class ShadowFile {
     this.#statements = made;
     this.counts = { .../** @type {any} */ (made.counts.get()) };
     this.#reason = '';
+    this.#onOpen(true);
     return made;
   }
 
@@ -161,13 +171,16 @@ class ShadowFile {
 }
 
 /** @param {import('node:sqlite').DatabaseSync} db */
+function readsOf(db) {
+  return { get: db.prepare(`SELECT ${COLUMNS} FROM shadow WHERE device = ?`) };
+}
+
+/** @param {import('node:sqlite').DatabaseSync} db */
 function statementsOf(db) {
-  const columns = `device, version, desired_version AS desiredVersion, reported_version AS reportedVersion,
-    changed_at AS changedAt, deleted_at AS deletedAt, document, crc`;
   return {
-    get: db.prepare(`SELECT ${columns} FROM shadow WHERE device = ?`),
+    ...readsOf(db),
     list: db.prepare(
-      `SELECT ${columns} FROM shadow WHERE device > ? AND deleted_at = 0 ORDER BY device LIMIT ?`
+      `SELECT ${COLUMNS} FROM shadow WHERE device > ? AND deleted_at = 0 ORDER BY device LIMIT ?`
     ),
     counts: db.prepare(
       `SELECT (SELECT count(*) FROM shadow) - count(*) AS shadows, count(*) AS deleted FROM shadow WHERE deleted_at > 0`
@@ -240,7 +253,9 @@ function valuesOf({ device, version, desiredVersion, reportedVersion, changedAt,
   return [device, version, desiredVersion, reportedVersion, changedAt, deletedAt, document, crc];
 }
 
+exports.FILE = FILE;
 exports.ShadowFile = ShadowFile;
+exports.readsOf = readsOf;
 exports.rowOf = rowOf;
 exports.sealed = sealed;
 exports.shadowOf = shadowOf;

@@ -6,6 +6,7 @@
 //      {type: 'stopped'}
 
 const { parentPort, workerData } = require('node:worker_threads');
+const { Gate } = require('./gate');
 const { ShadowDesk } = require('./shadow-desk');
 const { ShadowFile } = require('./shadow-file');
 
@@ -14,7 +15,12 @@ const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPor
 const COMMIT_MS = 50;
 const STATE_MS = 1000;
 
-const file = new ShadowFile(workerData.directory);
+const gate = new Gate(workerData.gate);
+// A thread before this one may have ended with the file open.
+gate.close();
+const file = new ShadowFile(workerData.directory, undefined, (isOpen) =>
+  isOpen ? gate.open() : gate.close()
+);
 const desk = new ShadowDesk(file);
 /** @type {import('./shadow-desk').Op[]} */
 let waiting = [];

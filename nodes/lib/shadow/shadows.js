@@ -59,6 +59,8 @@ class Shadows {
   #sent = new Map();
   /** Devices that are not connected, with the key of the delta that waits in memory. @type {Map<string, number>} */
   #away = new Map();
+  /** Devices whose difference is derived because a read has overtaken a change. @type {Set<string>} */
+  #doubted = new Set();
   #isClosed = false;
   #hasBegun = false;
   /** Those who wait for the flows. @type {Set<() => void>} */
@@ -95,7 +97,7 @@ class Shadows {
     this.#hasBegun = true;
     for (const go of this.#begun) go();
     // They may have connected before the node was there.
-    for (const device of this.#connected) this.#derive(device);
+    for (const device of this.#connected) void this.#derive(device);
   }
 
   /** Call it when flows stop: the node of a device may be missing for a moment. */
@@ -182,19 +184,29 @@ class Shadows {
     // What a device had before it connected again does not count: it may have restarted.
     if (waiting === undefined) this.#sent.delete(device);
     else this.#sent.set(device, waiting);
-    if (this.#hasBegun) this.#derive(device);
+    if (this.#hasBegun) void this.#derive(device);
   }
 
   /** Sends what is desired and not reported by the device. @param {string} device */
-  #derive(device) {
+  async #derive(device) {
     const responsible = this.#responsibleFor(device);
     if (!responsible) return;
-    this.#run(responsible, { kind: 'delta', device, text: '', section: null, dialect: 'own' }).catch(
-      ({ message }) => {
-        this.counters.deltasFailed++;
-        this.#parts.warn(`The difference for ${device} could not be derived: ${message}`, 'derive');
-      }
-    );
+    try {
+      await this.#run(responsible, { kind: 'delta', device, text: '', section: null, dialect: 'own' });
+    } catch (error) {
+      const { message } = /** @type {Error} */ (error);
+      this.counters.deltasFailed++;
+      this.#parts.warn(`The difference for ${device} could not be derived: ${message}`, 'derive');
+    }
+  }
+
+  /** The device may have a newer difference than that of a change. @param {string} device */
+  async #deriveAgain(device) {
+    // One that is open is repeated for each change that is answered meanwhile.
+    if (this.#doubted.has(device)) return;
+    this.#doubted.add(device);
+    await this.#derive(device);
+    this.#doubted.delete(device);
   }
 
   /**
@@ -249,7 +261,8 @@ class Shadows {
     if (this.#isClosed || result.status !== 200) return result;
     // Whatever fails now, the change is on disk.
     this.#guard(() => {
-      if (asked.kind !== 'get') this.#offer(of, result);
+      if (result.isOvertaken) void this.#deriveAgain(device);
+      else if (asked.kind !== 'get') this.#offer(of, result);
       if (result.change) of.changed(device, JSON.parse(result.change));
     });
     return result;

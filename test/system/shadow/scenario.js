@@ -298,4 +298,4 @@ async function runShadows(options) {
   }
 }
 
-module.exports = { runShadows };
+module.exports = { Scenario, quantile, runShadows, stateOf };

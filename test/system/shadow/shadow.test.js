@@ -2,6 +2,7 @@
 
 const { needs } = require('../../../bench/harness/tools');
 const { seeded } = require('../../fixtures/random');
+const { runReconnects } = require('./reconnects');
 const { runShadows } = require('./scenario');
 const { runStore } = require('./store');
 
@@ -19,6 +20,13 @@ const SHORT = { shadows: 1500, devices: 60, perS: 40 };
 test('loses no acknowledged version by kill -9, and gives each device that connects what is desired', async () => {
   const found = await runShadows({ ...SHORT, cut: false, random: seeded(1) });
   expect(found).toMatchObject({ shadows: 1500, lost: 0, devices: 60, wrong: 0 });
+});
+
+test('gives each device that connects its difference while updates are committed, and never an older one', async () => {
+  const options = { shadows: 300, devices: 100, perS: 50, load: 200, rounds: 2, random: seeded(4) };
+  const found = await runReconnects(options);
+  expect(found).toMatchObject({ connections: 200, missing: 0, backwards: 0, load: { failed: 0 } });
+  expect(found.load.updates).toBeGreaterThan(0);
 });
 
 asRoot('loses no acknowledged version by a power cut', async () => {

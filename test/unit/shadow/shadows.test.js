@@ -33,6 +33,9 @@ class World {
   reports = [];
   warnings = [];
   time = 0;
+  /** Answers of changes wait for it. */
+  stored = Promise.resolve();
+  isOvertaken = false;
 
   constructor() {
     const engine = {
@@ -59,7 +62,8 @@ class World {
         ask: async (op) => {
           const isRead = op.kind === 'get' || op.kind === 'delta';
           const [result] = isRead ? this.desk.read([{ ...op, id: 1 }]) : this.desk.change([{ ...op, id: 1 }]);
-          return result;
+          if (!isRead) await this.stored;
+          return isRead ? result : { ...result, isOvertaken: this.isOvertaken };
         },
         list: async () => '',
         stop: async () => this.file.close(),
@@ -145,6 +149,21 @@ test('replaces a difference that the device has not acknowledged, behind the one
   world.results.push(world.ticket, TAKEN);
   await world.turn();
   expect(world.states('a')).toEqual([{ n: 1 }, { n: 3 }]);
+});
+
+test('sends what is newest if a read has overtaken the answers of changes', async () => {
+  world.join();
+  await world.happens('connected', 'a');
+  let store = () => {};
+  world.stored = new Promise((resolve) => (store = () => resolve(undefined)));
+  world.isOvertaken = true;
+  const changes = [1, 2].map((n) => world.desire('a', { n }));
+  await world.turn();
+  // It gets the second one before the answers of both.
+  await world.happens('connected', 'a');
+  store();
+  await Promise.all(changes);
+  expect(world.states('a')).toEqual([{ n: 2 }]);
 });
 
 test('sends it when the device subscribes, and again when an acknowledgement is missing', async () => {

@@ -4,7 +4,9 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 const { eventually } = require('../../../bench/harness/net');
+const { seeded } = require('../../fixtures/random');
 const { ShadowThread } = require('../../../nodes/lib/shadow/shadow-thread');
 
 /** @type {string} */
@@ -12,6 +14,8 @@ let folder;
 /** @type {ShadowThread} */
 let thread;
 const states = [];
+/** @type {string[]} */
+const warnings = [];
 
 beforeEach(() => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-shadow-thread-'));
@@ -22,7 +26,12 @@ afterEach(async () => {
   fs.rmSync(folder, { recursive: true });
 });
 
-const start = () => new ShadowThread(folder, (state) => states.push(state));
+const start = () =>
+  new ShadowThread(
+    folder,
+    (state) => states.push(state),
+    (sentence) => warnings.push(sentence)
+  );
 const op = (kind, device, text = '') => ({
   kind,
   device,
@@ -70,6 +79,64 @@ test('fails what waits when the thread ends unexpectedly, and goes on with what 
   await eventually(() => thread.thread.isRunning && thread.state.reason === '', { what: 'the next thread' });
   expect((await set('a', 4)).version).toBeGreaterThanOrEqual(2);
   await eventually(() => thread.state.counters.updates === 2, { what: 'the counters of both' });
+});
+
+test('reads while a change waits for the disk, and does not show it', async () => {
+  await set('a', 1);
+  const other = new DatabaseSync(path.join(folder, 'shadow.db'));
+  other.exec('BEGIN IMMEDIATE');
+  let isStored = false;
+  const asked = set('a', 2).finally(() => (isStored = true));
+  const read = await eventually(
+    async () => {
+      const { body } = await thread.ask(op('get', 'a'));
+      return body;
+    },
+    { what: 'a read' }
+  );
+  expect(read).toContain('"desired":{"n":1}');
+  const delta = await thread.ask(op('delta', 'a'));
+  expect(delta).toMatchObject({ version: 1, delta: expect.stringContaining('"n":1') });
+  expect(isStored).toBe(false);
+  other.exec('COMMIT');
+  other.close();
+  expect(await asked).toMatchObject({ status: 200, version: 2 });
+  expect((await thread.ask(op('get', 'a'))).body).toContain('"desired":{"n":2}');
+});
+
+test('never answers a read with less than before, and says if a change was answered with less', async () => {
+  const random = seeded(7);
+  const answered = new Map();
+  const newest = (device) => answered.get(device) ?? 0;
+  let reads = 0;
+  const work = async () => {
+    for (let i = 0; i < 40; i++) {
+      const device = `d${Math.floor(random.next() * 3)}`;
+      if (random.next() < 0.2) {
+        const { version, isOvertaken = false } = await set(device, Math.floor(random.next() * 1e9));
+        expect({ device, isOvertaken }).toEqual({ device, isOvertaken: version <= newest(device) });
+        answered.set(device, Math.max(newest(device), version));
+      } else {
+        const { version } = await thread.ask(op('delta', device));
+        reads++;
+        expect(version).toBeGreaterThanOrEqual(newest(device));
+        answered.set(device, version);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: 60 }, work));
+  expect(reads).toBeGreaterThan(1500);
+});
+
+test('reads by the thread that writes while the one that reads is gone', async () => {
+  await set('a', 1);
+  thread.reader.terminate();
+  const asked = Array.from({ length: 50 }, () => thread.ask(op('get', 'a')));
+  for (const { body } of await Promise.all(asked)) expect(body).toContain('"desired":{"n":1}');
+  await eventually(() => warnings.length > 0 && thread.reader.isRunning, { what: 'the next reader' });
+  expect(warnings[0]).toMatch(/thread that reads shadows ended unexpectedly/);
+  expect((await thread.ask(op('get', 'a'))).status).toBe(200);
+  await eventually(() => thread.state.counters.gets === 51, { what: 'the counters of all' });
 });
 
 test('refuses what would wait beyond its limits', async () => {
