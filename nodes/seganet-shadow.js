@@ -8,13 +8,14 @@ const { isBatch, toDeviceId, toPayload, RecordError } = require('./lib/base/reco
 const { Status, rate, shorten } = require('./lib/base/status');
 const { findHost, leaveInert } = require('./lib/engine/join');
 const { readSettings } = require('./lib/settings/migrations');
-const { addEndpoints, allShadows, schema, shadowsOf, watch } = require('./lib/shadow');
+const { addEndpoints, allShadows, controlOf, schema, shadowsOf, watch } = require('./lib/shadow');
 
 const KINDS = /** @type {const} */ (['update', 'get', 'delete']);
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
   addEndpoints(RED, allShadows);
+  const control = controlOf(RED, allShadows);
 
   /**
    * @this {import('node-red').Node}
@@ -43,6 +44,7 @@ module.exports = function (RED) {
         this.send([{ deviceId, payload }, null])
     };
     const leave = shadows.join(responsible);
+    Object.assign(this, { control });
     const show = () => status.set(shown(shadows.figures()));
     const unwatch = watch(shadows, show);
     show();

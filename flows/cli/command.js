@@ -14,6 +14,7 @@ const commands = {
   status: (...args) => require('./status').status(...args),
   events: (...args) => require('./events').events(...args),
   query: (...args) => require('./query').query(...args),
+  shadow: (...args) => require('./shadow').shadow(...args),
   drain: (...args) => require('./drain').drain(...args),
   backup: (...args) => require('./backup').backup(...args),
   restore: (...args) => require('./restore').restore(...args),

@@ -35,12 +35,14 @@ async function isRunning(home) {
  * @param {string} home
  * @param {string} url
  * @param {number} [timeoutMs]
+ * @param {string} [body] of a POST; undefined = it is a GET
  * @returns {Promise<http.IncomingMessage>} with status 200 or 204
  * @throws {CliError}
  */
-function ask(home, url, timeoutMs = ANSWER_MS) {
+function ask(home, url, timeoutMs = ANSWER_MS, body) {
   return new Promise((resolve, reject) => {
-    const request = http.get({ socketPath: socketIn(home), path: url }, (response) => {
+    const method = body === undefined ? 'GET' : 'POST';
+    const request = http.request({ socketPath: socketIn(home), path: url, method }, (response) => {
       clearTimeout(timer);
       if (response.statusCode === 200 || response.statusCode === 204) return resolve(response);
       readJson(response).then(
@@ -61,6 +63,7 @@ function ask(home, url, timeoutMs = ANSWER_MS) {
       clearTimeout(timer);
       reject(new CliError(`The gateway does not answer: ${error.message}.`, EXIT.CANNOT));
     });
+    request.end(body);
   });
 }
 
@@ -72,14 +75,26 @@ class Unanswered extends CliError {
   }
 }
 
-/** @param {http.IncomingMessage} response @returns {Promise<any>} */
-async function readJson(response) {
+/** @param {http.IncomingMessage} response @returns {Promise<string>} */
+async function readText(response) {
   let text = '';
   for await (const part of response.setEncoding('utf8')) text += part;
-  return JSON.parse(text || 'null');
+  return text;
 }
+
+/** @param {http.IncomingMessage} response @returns {Promise<any>} */
+const readJson = async (response) => JSON.parse((await readText(response)) || 'null');
 
 /** @param {string} home @param {string} url @returns {Promise<any>} */
 const askJson = async (home, url) => readJson(await ask(home, url));
 
-module.exports = { COPY_MS, Unanswered, ask, askJson, isRunning };
+/**
+ * Asks a node of the flow.
+ * @param {string} home
+ * @param {string} url such as /nodes/shadow/get?device=a
+ * @param {string} [body]
+ * @returns {Promise<string>} JSON
+ */
+const askNode = async (home, url, body = '') => readText(await ask(home, url, ANSWER_MS, body));
+
+module.exports = { COPY_MS, Unanswered, ask, askJson, askNode, isRunning };

@@ -15,6 +15,10 @@ const DRAIN_WAIT = { initial: 300, most: 86_400 };
 /** Most that a restore unpacks, GiB. */
 const MOST_GIB = { initial: 64, most: 65_536 };
 
+/** Shadows of one list. */
+const LIMIT = { initial: 100, most: 1000 };
+/** What shadow does, with the number of its operands. @type {Record<string, number>} */
+const SHADOW_VERBS = { list: 0, get: 1, set: 2, delete: 1 };
 /** Of the answer to a query. */
 const FORMATS = ['table', 'csv', 'json'];
 
@@ -36,6 +40,10 @@ const OPTIONS = {
   wait: `  --wait S           drain: seconds to wait until the gateway is empty; default ${DRAIN_WAIT.initial}`,
   folder: `  --folder DIR       query: folder of the Parquet files; default: the only one in seganet-parquet of the gateway's folder`,
   format: `  --format NAME      query: ${FORMATS.join(', ')}; default table. json: one object a line`,
+  engine: `  --engine ID        shadow: id of the engine node; default: the first one that has shadows`,
+  after: `  --after DEVICE     shadow list: begin behind this device`,
+  limit: `  --limit N          shadow list: at most so many; default ${LIMIT.initial}, at most ${LIMIT.most}`,
+  'if-version': `  --if-version N     shadow set: only if the shadow has this version; 0 = there is none`,
   json: `  --json             print one JSON object`
 };
 
@@ -74,6 +82,18 @@ Run it as the gateway's user or as root.`,
 has the files that the manifests name. A question can only read these files. Needs the package @duckdb/node-api.`,
     operands: ['SQL'],
     options: ['home', 'folder', 'format']
+  },
+  shadow: {
+    says: 'lists, reads, sets and deletes the device shadows of the running gateway',
+    more: `  list                 lists shadows by device
+  get DEVICE           prints what is desired of the device, what it has reported, and the difference
+  set DEVICE DESIRED   sets what is desired: a JSON object, which is merged into what is desired already; null removes a
+                       key; - reads it from standard input. The command ends when it is on disk
+  delete DEVICE        deletes the shadow
+
+Needs a shadow node in the flow. Run it as the gateway's user or as root.`,
+    operands: ['VERB', '[DEVICE]', '[DESIRED]'],
+    options: ['home', 'engine', 'after', 'limit', 'if-version', 'json']
   },
   drain: {
     says: 'hands the devices of the running gateway over to others before planned work',
@@ -164,14 +184,46 @@ const PROGRAM = {
  * @property {string} folder of Parquet files, absolute; '' = not given
  * @property {string} sql of query
  * @property {string} format of its answer
+ * @property {import('./shadow').Asked | null} shadow null: of another command
  */
+
+/**
+ * @param {Parameters<Parameters<typeof readCommandLine>[2]>[0]} given
+ * @param {string} verb
+ * @param {string[]} operands
+ * @returns {import('./shadow').Asked}
+ */
+function readShadow(given, verb, operands) {
+  if (!Object.hasOwn(SHADOW_VERBS, verb))
+    throw usage(`shadow takes ${Object.keys(SHADOW_VERBS).join(', ')}, not '${verb}'.`);
+  const wanted = SHADOW_VERBS[verb];
+  if (operands.length < wanted) throw usage(`${['DEVICE', 'DESIRED'][operands.length]} is missing.`);
+  if (operands.length > wanted) throw usage(`'${operands[wanted]}' is one argument too many.`);
+  const foreign = ['after', 'limit', 'if-version'].find(
+    (name) => given.text(name) !== undefined && (name === 'if-version' ? verb !== 'set' : verb !== 'list')
+  );
+  if (foreign) throw usage(`shadow ${verb} has no option --${foreign}.`);
+  const version = given.text('if-version') ?? '';
+  if (!/^\d{0,15}$/.test(version)) throw usage('--if-version takes a version: a whole number.');
+  const [device = '', desired = ''] = operands;
+  return {
+    verb,
+    device,
+    desired,
+    version,
+    engine: given.text('engine') ?? '',
+    after: given.text('after') ?? '',
+    limit: given.whole('limit', LIMIT)
+  };
+}
 
 /** @param {string[]} args of the command line */
 const readArguments = (args) =>
   readCommandLine(PROGRAM, args, (given, [first, ...more], command) => {
     const isQuery = command === 'query';
+    const shadow = command === 'shadow' ? readShadow(given, first, more) : null;
     const [file, service] =
-      command === 'install-service' ? ['', first ?? SERVICES[0]] : [isQuery ? '' : first, ''];
+      command === 'install-service' ? ['', first ?? SERVICES[0]] : [isQuery || shadow ? '' : first, ''];
     if (service && !SERVICES.includes(service))
       throw usage(`There is no service '${service}'; it is one of ${SERVICES.join(', ')}.`);
     if (service === 'gateway' && more.length > 0) throw usage(`'${more[0]}' is one argument too many.`);
@@ -216,6 +268,7 @@ const readArguments = (args) =>
       user,
       service,
       args: more,
+      shadow,
       unitDir: path.resolve(unitDir ?? DEFAULT_UNITS)
     };
   });

@@ -8,6 +8,7 @@
 //   GET /events/<id>/acknowledge         acknowledges an event; 204 = there is no such event
 //   GET /drain                           { devices, moved, records }: what is left of all engines, see Handover
 //   GET /drain/start?rate=N&server=S     begins to hand the devices over; 400 = { error }
+//   POST /nodes/<kind>/<verb>?…          what a node of this kind answers that has a method control()
 //   GET /engines                         [{ engine, directory }]: the engines whose databases can be copied
 //   GET /engines/<id>/log.db             a copy of the log with all that was stored before the request
 //   GET /engines/<id>/commands.db        the same of the stored commands; 204 = there are none
@@ -24,6 +25,8 @@ const MAX_PATH = 107;
 const COPY = /^backup-[0-9a-f]{12}\.db(-journal|-wal|-shm)?$/;
 /** Longest name that /why takes. */
 const MAX_NAME = 64;
+/** Longest body that a node gets. */
+const MAX_BODY_BYTES = 1 << 20;
 /** Space that must stay free beside a copy. */
 const HEADROOM_BYTES = 16 << 20;
 /** A client may ask for the next database before the connection of the last one has closed. */
@@ -33,6 +36,8 @@ const WAIT_MS = 2000;
 const socketIn = (home) => path.join(home, SOCKET);
 
 /**
+ * @typedef {{ verb: string, params: Record<string, string>, text: string }} Asked of a node
+ *
  * @typedef {object} Copied a running engine
  * @property {string} id
  * @property {string} directory of its databases
@@ -47,6 +52,7 @@ class ControlSocket {
   #why;
   #events;
   #drain;
+  #ask;
   #report;
   /** @type {http.Server | null} */
   #server;
@@ -61,15 +67,17 @@ class ControlSocket {
    * @param {(name: string) => Promise<object[]>} parts.why
    * @param {{ list: (isOpen: boolean) => object[], acknowledge: (id: number) => object | null }} parts.events
    * @param {{ view: () => object, start: (how: { perS: number, server: string }) => void }} parts.drain
+   * @param {(kind: string, asked: Asked) => Promise<{ status: number, text: string }>} parts.ask text: JSON
    * @param {(sentence: string) => void} parts.report
    */
-  constructor({ home, state, engines, why, events, drain, report }) {
+  constructor({ home, state, engines, why, events, drain, ask, report }) {
     this.#file = socketIn(home);
     this.#state = state;
     this.#engines = engines;
     this.#why = why;
     this.#events = events;
     this.#drain = drain;
+    this.#ask = ask;
     this.#report = report;
     this.#server = null;
     this.#copying = null;
@@ -114,10 +122,15 @@ class ControlSocket {
 
   /** @param {http.IncomingMessage} request @param {http.ServerResponse} response */
   async #handle(request, response) {
-    request.resume();
     try {
       const url = new URL(request.url ?? '', 'http://gateway');
       const [, what = '', id = '', name = ''] = url.pathname.split('/').map(decodeURIComponent);
+      if (request.method === 'POST' && what === 'nodes') {
+        const params = Object.fromEntries(url.searchParams);
+        const { status, text } = await this.#ask(id, { verb: name, params, text: await bodyOf(request) });
+        return answerText(response, status, text);
+      }
+      request.resume();
       if (request.method !== 'GET') return answer(response, 405, { error: 'Only GET is allowed.' });
       if (what === 'status' && id === '') return answer(response, 200, this.#state());
       if (what === 'why' && id !== '' && id.length <= MAX_NAME)
@@ -191,8 +204,27 @@ const WITHOUT = '. "seganet-gateway status" and "backup" do not reach this gatew
 
 /** @param {http.ServerResponse} response @param {number} status @param {object | null} body */
 function answer(response, status, body) {
+  answerText(response, status, body === null ? undefined : JSON.stringify(body));
+}
+
+/** @param {http.ServerResponse} response @param {number} status @param {string} [text] JSON */
+function answerText(response, status, text) {
   response.writeHead(status, { 'Content-Type': 'application/json' });
-  response.end(body === null ? undefined : JSON.stringify(body));
+  response.end(text);
+}
+
+/** @param {http.IncomingMessage} request @returns {Promise<string>} @throws {RangeError} if it is too long */
+async function bodyOf(request) {
+  const parts = [];
+  let bytes = 0;
+  for await (const part of request) {
+    bytes += part.length;
+    // The rest is read, too, so that the client gets the answer.
+    if (bytes <= MAX_BODY_BYTES) parts.push(part);
+  }
+  if (bytes > MAX_BODY_BYTES)
+    throw new RangeError(`At most ${MAX_BODY_BYTES} bytes are taken, not ${bytes}.`);
+  return Buffer.concat(parts).toString();
 }
 
 /** Removes the copies of a gateway that was killed meanwhile. @param {string} directory */

@@ -65,6 +65,7 @@ class GatewayService {
         start: (how) => this.#hosts().forEach(({ handover }) => handover.start(how)),
         view: () => this.#left()
       },
+      ask: (kind, asked) => this.#ask(kind, asked),
       report: this.#report
     });
     await this.#control.open();
@@ -140,6 +141,22 @@ class GatewayService {
     return Promise.all(
       able.map(async ({ id, name, node }) => ({ node: id, name, ...(await node.why(about)) }))
     );
+  }
+
+  /**
+   * Asks the first node of a kind that has a method control().
+   * @param {string} kind such as shadow
+   * @param {import('./control-socket').Asked} asked
+   * @returns {Promise<{ status: number, text: string }>}
+   */
+  async #ask(kind, asked) {
+    const nodes = this.#isStarted ? ownNodes(this.#RED) : [];
+    const able = nodes.find(
+      ({ type, node }) => type === `seganet-${kind}` && typeof node?.control === 'function'
+    );
+    if (able) return able.node.control(asked);
+    const error = `The flow has no ${kind} node that runs.`;
+    return { status: 404, text: JSON.stringify({ error }) };
   }
 
   /** @returns {import('../../nodes/lib/events/event-book').EventBook | undefined} */

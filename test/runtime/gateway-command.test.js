@@ -223,6 +223,12 @@ describe('the command line', () => {
     [['status', 'x', 'y'], /./],
     [['backup'], /FILE is missing/],
     [['backup', 'a', 'b'], /'b' is one argument too many/],
+    [['shadow'], /VERB is missing/],
+    [['shadow', 'put'], /shadow takes list, get, set, delete, not 'put'/],
+    [['shadow', 'set', 'a'], /DESIRED is missing/],
+    [['shadow', 'get', 'a', '{}'], /'\{\}' is one argument too many/],
+    [['shadow', 'get', 'a', '--if-version', '1'], /shadow get has no option --if-version/],
+    [['shadow', 'list', '--limit', '1001'], /--limit takes a whole number from 1 to 1000/],
     [['check', '--home', ''], /--home takes a folder/],
     [['install-service', '--user', 'a b'], /--user takes the name/]
   ])('%j ends with code 2 and a hint', async (args, reason) => {

@@ -3,6 +3,7 @@
 
 const { Complaints } = require('../base/complaints');
 const { onRuntimeEvent } = require('../base/runtime-events');
+const { controlOf } = require('./control');
 const { addEndpoints } = require('./endpoints');
 const { Refusal } = require('./refusal');
 const { schema } = require('./settings');
@@ -67,4 +68,4 @@ function watch(shadows, show) {
   return () => void watching?.delete(show);
 }
 
-module.exports = { Refusal, addEndpoints, allShadows, schema, shadowsOf, watch };
+module.exports = { Refusal, addEndpoints, allShadows, controlOf, schema, shadowsOf, watch };

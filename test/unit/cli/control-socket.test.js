@@ -33,7 +33,11 @@ beforeEach(async () => {
   };
   const engine = { id: 'gw', directory: home, log: copy, commands: copy };
   const why = async (/** @type {string} */ name) => [{ node: 'n1', text: `Nothing of ${name} waits.` }];
-  socket = new ControlSocket({ home, state: () => ({}), engines: () => [engine], why, report });
+  const ask = async (/** @type {string} */ kind, /** @type {object} */ asked) => ({
+    status: 200,
+    text: JSON.stringify({ kind, ...asked })
+  });
+  socket = new ControlSocket({ home, state: () => ({}), engines: () => [engine], why, ask, report });
   await socket.open();
 });
 
@@ -45,18 +49,35 @@ afterEach(() => {
 /** @param {string} name of a database @returns {Promise<{ status?: number, body: Buffer }>} */
 const ask = (name) => get(`/engines/gw/${name}`);
 
-/** @param {string} address @returns {Promise<{ status?: number, body: Buffer }>} */
-function get(address) {
+/** @param {string} address @param {string} [body] of a POST @returns {Promise<{ status?: number, body: Buffer }>} */
+function get(address, body) {
   return new Promise((resolve, reject) => {
-    const options = { socketPath: path.join(home, SOCKET), path: address, agent: false };
-    const request = http.get(options, async (response) => {
+    const method = body === undefined ? 'GET' : 'POST';
+    const options = { socketPath: path.join(home, SOCKET), path: address, agent: false, method };
+    const request = http.request(options, async (response) => {
       const parts = [];
       for await (const part of response) parts.push(part);
       resolve({ status: response.statusCode, body: Buffer.concat(parts) });
     });
     request.once('error', reject);
+    request.end(body);
   });
 }
+
+test('asks a node with a text of bounded length', async () => {
+  const { status, body } = await get('/nodes/shadow/set?device=a%2Fb', '{"é":1}');
+  expect({ status, ...JSON.parse(body.toString()) }).toEqual({
+    status: 200,
+    kind: 'shadow',
+    verb: 'set',
+    params: { device: 'a/b' },
+    text: '{"é":1}'
+  });
+  for (const more of [1, 4 << 20])
+    expect((await get('/nodes/shadow/set?device=a', 'x'.repeat((1 << 20) + more))).status).toBe(400);
+  expect((await get('/nodes/shadow/get?device=a')).status).toBe(404);
+  expect((await get('/status', '')).status).toBe(405);
+});
 
 test('gives one database after the other to a client that does not pause', async () => {
   copyMs = 0;
