@@ -25,8 +25,10 @@ class Directory {
    * @param {import('./answering').NamedRoute[]} parts.routes
    * @param {(sentence: string) => void} parts.problem
    * @param {() => void} parts.changed called when the state has changed
+   * @param {(device: string, text: string) => Promise<void>} parts.desire updates the shadow of a device; text: JSON
    */
-  constructor({ directory, maxThings, keepDays, maxAgeS, askMs }, { routes, problem, changed }) {
+  constructor({ directory, maxThings, keepDays, maxAgeS, askMs }, { routes, problem, changed, desire }) {
+    this.desire = desire;
     /** Defaults of a question. */
     this.usual = { maxAgeS, askMs };
     /** Of this run, for ETags. */

@@ -14,6 +14,7 @@ const { DISCOVERY_CONTEXT } = require('./terms');
 const { factsOf } = require('./facts');
 const { SETTING, hostCheck } = require('./host-names');
 const { shown } = require('../base/values');
+const { writeValue } = require('./write-value');
 
 const TD = 'application/td+json';
 const LD = 'application/ld+json';
@@ -57,6 +58,12 @@ function addEndpoints(RED, nodes) {
     const base = `${request.protocol}://${request.get('host')}${rootOf(httpAdminRoot)}seganet/directory/${id}/`;
     send(response, 200, TD, descriptionOf({ id, name, base, isSecured }));
   };
+  /** @type {Work} */
+  const write = async (directory, request, response) => {
+    const device = await writeValue(directory, request.query, await readJson(request, [JSON_TYPE]));
+    RED.log.audit(/** @type {any} */ ({ event: 'seganet.shadow.set', device }), request);
+    response.status(204).end();
+  };
   const listNodes = answering(async (request, response) => {
     checkHost(request);
     response.json({ nodes: [...nodes].map(viewOf) });
@@ -67,6 +74,7 @@ function addEndpoints(RED, nodes) {
   httpAdmin.get(`${ROOT}/:id`, mayRead, at(describe));
   httpAdmin.get(`${ROOT}/:id/q`, mayRead, at(question));
   httpAdmin.get(`${ROOT}/:id/value`, mayRead, at(value));
+  httpAdmin.put(`${ROOT}/:id/value`, mayWrite, at(write));
   httpAdmin.get(`${ROOT}/:id/things`, mayRead, at(list));
   httpAdmin.post(`${ROOT}/:id/things`, mayWrite, at(create));
   httpAdmin.get(`${ROOT}/:id/things/:thing`, mayRead, at(retrieve));

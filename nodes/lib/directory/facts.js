@@ -20,6 +20,7 @@ const MAX_TERMS = 16;
  * @property {string} command topic of the command that asks for it, '' = none
  * @property {string} payload of that command
  * @property {string} url that answers with the value, '' = none
+ * @property {string} desired key of the device's shadow by which it can be written, '' = none
  *
  * @typedef {object} Facts
  * @property {string} title
@@ -84,6 +85,7 @@ function propertyOf(name, affordance, more) {
     kind: short(kinds.find((each) => !/ObservableProperty$|^Property$/.test(localName(each))) ?? more[0]),
     command: asked(command.topic),
     payload: asked(command.payload),
+    desired: affordance.readOnly === true ? '' : asked(affordance['seganet:desired']),
     // A form may come from a device, and must not make the gateway send requests to any address.
     url:
       asked(affordance['seganet:ask']) ||

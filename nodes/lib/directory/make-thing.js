@@ -19,6 +19,7 @@ const MAX_ENCODED = 200;
  * @property {string[]} types
  * @property {string} [unit]
  * @property {string} [url] ocf:// or coap://, where it can be read
+ * @property {string} [desired] key of the device's shadow by which it can be written
  *
  * @typedef {object} Source
  * @property {string} device id of the device in the gateway
@@ -72,20 +73,35 @@ function makeThing(base, { device, title = '', protocol, types = [], resources, 
  */
 function withPlaced(resources, placed) {
   const kind = placed?.property || placed?.types.map(measuredBy).find(Boolean) || '';
-  if (!placed || kind === '') return resources;
+  if (!placed) return resources;
+  if (kind === '') return withWritten(resources, placed);
   const type = kind.includes(':') ? kind : `saref:${localName(kind)}`;
   const term = termOf(kind);
   const known =
     resources.find(({ name }) => name === placed.value) ??
     resources.find(({ name, types }) => [name, ...types].some((each) => termOf(each) === term)) ??
     (placed.value === undefined && resources.length === 1 ? resources[0] : undefined);
-  const { unit } = placed;
+  const { unit, write } = placed;
   const own = {
     ...(known ?? { name: placed.value || lowerFirst(localName(kind)), types: [] }),
-    ...(unit && { unit })
+    ...(unit && { unit }),
+    ...(write && { desired: write })
   };
   const named = { ...own, types: [...new Set([type, ...own.types])] };
   return [named, ...resources.filter((each) => each !== known)];
+}
+
+/**
+ * Marks the value that can be written, by a rule that does not say what it is.
+ * @param {Resource[]} resources
+ * @param {import('./rules').Placed} placed
+ * @returns {Resource[]}
+ */
+function withWritten(resources, { write: desired, value }) {
+  const name = value ?? (resources.length === 1 ? resources[0].name : undefined);
+  if (!desired || name === undefined) return resources;
+  const known = resources.find((each) => each.name === name);
+  return [{ ...(known ?? { name, types: [] }), desired }, ...resources.filter((each) => each !== known)];
 }
 
 /** @param {Base} base @param {import('./rules').Placed | null} placed */
@@ -112,13 +128,15 @@ function locationOf({ gateway }, placed) {
  * @param {Resource} resource
  * @param {import('./rules').Placed | null} placed
  */
-function affordanceOf({ path }, id, device, { name, types, unit, url }, placed) {
+function affordanceOf({ path }, id, device, { name, types, unit, url, desired }, placed) {
   const href = `${path}value?thing=${encodeURIComponent(id)}&property=${encodeURIComponent(name)}`;
   const ask = placed?.ask ?? null;
   const others = [url, ask?.url].filter((each) => each !== undefined);
+  // What is desired reaches devices of the engine, but no resource of an OCF device.
+  const written = url === undefined ? desired : undefined;
   return {
     '@type': ['sosa:ObservableProperty', ...types],
-    readOnly: true,
+    ...(written ? { ...valueSchema(unit), 'seganet:desired': written } : { readOnly: true }),
     ...(unit && { unit }),
     ...(ask?.command && {
       'seganet:command': { topic: deviceTopic(device, ask.command), payload: ask.payload ?? '' }
@@ -126,8 +144,22 @@ function affordanceOf({ path }, id, device, { name, types, unit, url }, placed) 
     ...(ask?.url && { 'seganet:ask': ask.url }),
     forms: [
       { href, contentType: 'application/json', op: 'readproperty' },
+      ...(written ? [{ href, contentType: 'application/json', op: 'writeproperty' }] : []),
       ...others.map((each) => ({ href: each, op: 'readproperty' }))
     ]
+  };
+}
+
+/** What a GET answers, and a PUT takes. @param {string} [unit] */
+function valueSchema(unit) {
+  return {
+    type: 'object',
+    properties: {
+      value: unit ? { unit } : {},
+      time: { type: 'string', readOnly: true },
+      age: { type: 'number', unit: 's', readOnly: true }
+    },
+    required: ['value']
   };
 }
 

@@ -9,6 +9,8 @@ const MAX_RULES = 1000;
 const MAX_LENGTH = 256;
 const MAX_TYPES = 8;
 const MAX_ASK = 1024;
+/** Names of levels with dots between them: rate, limits.high. */
+const PATH = /^[^.]+(\.[^.]+){0,7}$/;
 const TEXTS = /** @type {const} */ ([
   'device',
   'room',
@@ -17,7 +19,8 @@ const TEXTS = /** @type {const} */ ([
   'property',
   'value',
   'unit',
-  'title'
+  'title',
+  'write'
 ]);
 const KEYS = [...TEXTS, 'type', 'ask'];
 
@@ -30,8 +33,7 @@ const KEYS = [...TEXTS, 'type', 'ask'];
  * @typedef {object} Rule
  * @property {string} device id or glob
  * @property {string[]} types
- * @property {Partial<Record<'room' | 'floor' | 'building' | 'property' | 'value' | 'unit' | 'title', string>>} texts
- *   with placeholders
+ * @property {Partial<Record<Exclude<(typeof TEXTS)[number], 'device'>, string>>} texts with placeholders
  * @property {Ask | null} ask
  *
  * What a rule says of one device: texts without placeholders.
@@ -81,6 +83,10 @@ function readRule(rule, name) {
   const types = [rule.type ?? []].flat();
   if (types.length > MAX_TYPES || !types.every(isText))
     throw new RangeError(`type of ${name} must be text, or a list of at most ${MAX_TYPES} texts.`);
+  if (others.write !== undefined && !PATH.test(others.write))
+    throw new RangeError(
+      `write of ${name} must be a key of what is desired, such as rate or limits.high, with at most 8 levels.`
+    );
   return { device, types, texts: others, ask: readAsk(rule.ask, name, stars) };
 }
 

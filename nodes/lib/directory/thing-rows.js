@@ -5,7 +5,7 @@ const { DISCOVERY_CONTEXT } = require('./terms');
 
 /**
  * A property of a thing that may answer a question.
- * @typedef {Omit<import('./facts').Property, 'terms' | 'rooms'> & { thing: string, title: string, device: string,
+ * @typedef {Omit<import('./facts').Property, 'terms' | 'rooms' | 'desired'> & { thing: string, title: string, device: string,
  *   room: string, isMade: boolean }} Candidate
  */
 

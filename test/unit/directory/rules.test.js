@@ -45,8 +45,43 @@ test.each([
   ['[{"device":"a","ask":{}}]', /ask of Rule 1 must be/],
   ['[{"device":"a","ask":{"command":"a/#"}}]', /without \+, # and NUL/],
   ['[{"device":"a","ask":{"url":"http://x"}}]', /must begin with coap/],
+  ['[{"device":"a","write":"a..b"}]', /write of Rule 1 must be a key/],
+  ['[{"device":"a","write":"a.b.c.d.e.f.g.h.i"}]', /at most 8 levels/],
   [JSON.stringify(Array(1001).fill({ device: 'a' })), /1000 rules/]
 ])('refuses the rules %s', (text, reason) => expect(() => parseRules(text)).toThrow(reason));
+
+test('makes the value of a rule with a key of the shadow writable, and no other', () => {
+  const rule = (more) => placeOf(parseRules(JSON.stringify([{ device: 'pump-*', ...more }])), 'pump-7');
+  const affordances = (placed, resources) => {
+    const { td } = makeThing(base, { device: 'pump-7', protocol: 'mqtt', resources, placed });
+    expect(problemsOf(td)).toEqual([]);
+    return {
+      ops: Object.entries(td.properties).map(([name, { forms }]) => [name, ...forms.map(({ op }) => op)]),
+      desired: factsOf(td).properties.map(({ desired }) => desired),
+      td
+    };
+  };
+  const [rate, level] = ['rate', 'level'].map((name) => ({ name, types: [] }));
+  const both = [
+    ['rate', 'readproperty', 'writeproperty'],
+    ['level', 'readproperty']
+  ];
+  // The value has this name, the property is of this kind, and the device has sent nothing yet.
+  expect(affordances(rule({ value: 'rate', write: 'limits.rate' }), [level, rate])).toMatchObject({
+    ops: both,
+    desired: ['limits.rate', ''],
+    td: { properties: { rate: { type: 'object', required: ['value'] }, level: { readOnly: true } } }
+  });
+  const kind = { property: 'saref:Rate', unit: 'm3/h', write: 'rate' };
+  expect(affordances(rule(kind), [level, rate])).toMatchObject({ ops: both, desired: ['rate', ''] });
+  expect(affordances(rule({ value: 'rate', write: 'rate' }), []).ops).toEqual([both[0]]);
+  expect(affordances(rule({ write: 'rate' }), [level]).desired).toEqual(['rate']);
+  // It is not known which.
+  expect(affordances(rule({ write: 'rate' }), [level, rate]).desired).toEqual(['', '']);
+  // What is desired does not reach a resource of OCF.
+  const ofOcf = { ...rate, url: 'ocf://di/rate' };
+  expect(affordances(rule({ value: 'rate', write: 'rate' }), [ofOcf]).desired).toEqual(['']);
+});
 
 test('makes a valid thing of a device, with room, type, unit and command', () => {
   const placed = placeOf(

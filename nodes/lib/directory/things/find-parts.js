@@ -5,6 +5,8 @@ const { DeviceFeed, Directory } = require('..');
 const { makeThing } = require('../make-thing');
 const { placeOf } = require('../rules');
 const { cloudOf, follow } = require('../../ocf/node/clouds');
+const { DirectoryError } = require('../directory-error');
+const { Refusal, allShadows } = require('../../shadow');
 const { OcfFeed } = require('./ocf-feed');
 const { coapRoute, commandRoute, ocfRoute } = require('./routes');
 
@@ -23,7 +25,9 @@ const { coapRoute, commandRoute, ocfRoute } = require('./routes');
  */
 function openDirectory({ id, options, rules, base, host, cloud, problem, changed }) {
   const routes = [commandRoute(() => host()?.commands ?? null), ocfRoute(() => cloudOf(cloud)), coapRoute()];
-  const directory = new Directory(options, { routes, problem, changed });
+  const desire = (/** @type {string} */ device, /** @type {string} */ text) =>
+    setDesired(host(), device, text);
+  const directory = new Directory(options, { routes, problem, changed, desire });
   const ask = directory.ask.bind(directory);
   const page = (/** @type {string} */ after, /** @type {number} */ limit) => {
     const found = host();
@@ -65,6 +69,27 @@ function openDirectory({ id, options, rules, base, host, cloud, problem, changed
       await Promise.all([feed.close(), ocf?.close(), directory.close()]);
     }
   };
+}
+
+/**
+ * @param {EngineHost | null} host
+ * @param {string} device
+ * @param {string} text update of its shadow, JSON
+ * @throws {DirectoryError}
+ */
+async function setDesired(host, device, text) {
+  const shadows = host && allShadows.get(host);
+  if (!shadows)
+    throw new DirectoryError(
+      404,
+      'What is desired cannot be kept. Choose an engine in the find node, and add a shadow node of this engine.'
+    );
+  try {
+    await shadows.ask({ kind: 'update', device, text });
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new DirectoryError(error.status, error.message);
+  }
 }
 
 exports.openDirectory = openDirectory;
