@@ -24,7 +24,7 @@
 namespace {
 
 using seganet::ForecastModel, seganet::ForecastOptions, seganet::Forecasts, seganet::SeasonModel,
-    seganet::SeriesState, seganet::Verdict;
+    seganet::SeriesState, seganet::ForecastVerdict;
 
 constexpr uint32_t kSlots = 24;
 constexpr size_t kSeries = 100'000;
@@ -45,7 +45,7 @@ int PrintSeries(uint32_t slots, ForecastModel model) {
   std::vector<float> season(slots);
   double value = 0;
   for (int64_t t = 0; std::scanf("%lf", &value) == 1; ++t) {
-    Verdict verdict;
+    ForecastVerdict verdict;
     if (t == 0) {
       season_model.Begin(value, 0, &state, season.data());
     } else {
@@ -106,7 +106,7 @@ void MeasureStage(size_t series, const char* name) {
         record.topic = "plant/values";
         record.payload = payload;
         record.ts_ms = t * 1000;
-        Verdict verdict;
+        ForecastVerdict verdict;
         forecasts.Score(0, options, record, &verdict);
       }
     }

@@ -93,7 +93,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     record.topic = "t";
     record.payload = payload;
     record.ts_ms = ts_ms;
-    seganet::Verdict verdict;
+    seganet::ForecastVerdict verdict;
     ++records;
     if (!forecasts.Score(call >> 7, options, record, &verdict)) continue;
     ++scored;

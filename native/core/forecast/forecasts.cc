@@ -35,7 +35,7 @@ void AppendMember(const char* name, double number, bool has, std::string* out) {
 
 }  // namespace
 
-void AppendVerdict(const Verdict& verdict, std::string* out) {
+void AppendVerdict(const ForecastVerdict& verdict, std::string* out) {
   const bool has = verdict.has_forecast;
   out->append("{\"forecast\":{");
   AppendMember("expected", verdict.expected, has, out);
@@ -61,7 +61,7 @@ Forecasts::Forecasts(const ForecastOptions& options, size_t workers)
 }
 
 bool Forecasts::Score(size_t worker, const ForecastOptions& options, const Record& record,
-                      Verdict* verdict) {
+                      ForecastVerdict* verdict) {
   SEGANET_REQUIRE(options.SameModel(options_));
   Part& part = *parts_[worker];
   JsonValues values;

@@ -63,7 +63,8 @@ class Forecasts {
 
   // Compares a record's value with its forecast, and learns it. Returns false if it has none, or
   // there is no room for its series. REQUIRES: options.SameModel of the constructor.
-  bool Score(size_t worker, const ForecastOptions& options, const Record& record, Verdict* verdict);
+  bool Score(size_t worker, const ForecastOptions& options, const Record& record,
+             ForecastVerdict* verdict);
 
   // The devices in the placement slots for which `leaves` is true move to another worker.
   void Leave(size_t worker, const std::function<bool(uint32_t place)>& leaves);
@@ -126,7 +127,7 @@ class Forecasts {
 };
 
 // Appends what a value was compared with, as the members of a message: {"forecast":{…}}.
-void AppendVerdict(const Verdict& verdict, std::string* out);
+void AppendVerdict(const ForecastVerdict& verdict, std::string* out);
 
 }  // namespace seganet
 

@@ -100,10 +100,10 @@ bool SeasonModel::IsTrusted(const SeriesState& state, float seasonal) const {
          (state.run & SeriesState::kAnchor) == 0 && !std::isnan(seasonal);
 }
 
-Verdict SeasonModel::Observe(double value, int64_t ts_ms, double sigmas, double least,
-                             SeriesState* state, float* season) const {
+ForecastVerdict SeasonModel::Observe(double value, int64_t ts_ms, double sigmas, double least,
+                                     SeriesState* state, float* season) const {
   SEGANET_REQUIRE(std::abs(value) <= kMaxForecastValue);
-  Verdict verdict;
+  ForecastVerdict verdict;
   const uint32_t slot = SlotOf(ts_ms);
   verdict.late = !Enter(slot, state, season);
   const float seasonal = Seasonal(season[slot % slots_]);

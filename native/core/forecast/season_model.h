@@ -20,7 +20,7 @@
 namespace seganet {
 
 // What a value was compared with.
-struct Verdict {
+struct ForecastVerdict {
   bool has_forecast = false;  // the numbers are valid: a season is complete
   double expected = 0;
   double low = 0;  // nine of ten values are between these
@@ -58,8 +58,8 @@ class SeasonModel {
   void Begin(double value, int64_t ts_ms, SeriesState* state, float* season) const;
   // Compares a value with the forecast, and learns it. REQUIRES: `state` and `season` were begun,
   // |value| <= kMaxForecastValue.
-  Verdict Observe(double value, int64_t ts_ms, double sigmas, double least, SeriesState* state,
-                  float* season) const;
+  ForecastVerdict Observe(double value, int64_t ts_ms, double sigmas, double least,
+                          SeriesState* state, float* season) const;
   // True if the numbers can be those of a series, such as after reading them from a file.
   bool IsValid(const SeriesState& state, const float* season) const;
 

@@ -11,7 +11,7 @@ namespace seganet {
 // messages have the note, as they would if its wires carried messages.
 void Pipeline::RunForecast(const Stage& stage, const Record& record) {
   const ForecastOptions& options = stage.spec.forecast;
-  Verdict verdict;
+  ForecastVerdict verdict;
   const bool is_scored = stage.forecasts->Score(context_.worker, options, record, &verdict);
   if (!is_scored) {
     Forward(stage, record);

@@ -59,7 +59,7 @@ class ScoredStage {
 
   const ForecastOptions options;
   Forecasts forecasts;
-  Verdict verdict;
+  ForecastVerdict verdict;
   uint8_t flags = 0;
 };
 
@@ -112,7 +112,7 @@ TEST(ForecastsTest, ALimitThatIsLoweredKeepsWhatThereIs) {
   ScoredStage stage(HourOf(3));
   for (const char* device : {"a", "b", "c"}) stage.Put(R"({"t":1})", 0, device);
   Record record = test::MakeRecord("d", "topic", R"({"t":1})");
-  Verdict verdict;
+  ForecastVerdict verdict;
   EXPECT_FALSE(stage.forecasts.Score(0, HourOf(1), record, &verdict));
   record.device = "a";
   EXPECT_TRUE(stage.forecasts.Score(0, HourOf(1), record, &verdict));
@@ -225,7 +225,7 @@ TEST(ForecastsTest, WritesWhatAMessageGets) {
   AppendVerdict({}, &none);
   EXPECT_EQ(none, R"({"forecast":{"expected":null,"low":null,"high":null,"sigma":null,)"
                   R"("trusted":false,"anomaly":false}})");
-  Verdict verdict;
+  ForecastVerdict verdict;
   verdict.has_forecast = verdict.trusted = verdict.anomaly = true;
   verdict.expected = 21.299999237060547;
   verdict.low = -1e300;

@@ -35,8 +35,8 @@ class Learner {
   explicit Learner(const ForecastOptions& options) : model_(options), season_(options.slots) {}
 
   // A value at a time; returns its verdict.
-  Verdict At(double value, int64_t ts_ms) {
-    Verdict verdict;
+  ForecastVerdict At(double value, int64_t ts_ms) {
+    ForecastVerdict verdict;
     if (is_new_) {
       model_.Begin(value, ts_ms, &state_, season_.data());
     } else {
@@ -48,7 +48,7 @@ class Learner {
     return verdict;
   }
   // A value in the next slot.
-  Verdict Next(double value) { return At(value, ts_ms_ + 1000); }
+  ForecastVerdict Next(double value) { return At(value, ts_ms_ + 1000); }
   // Learns `count` values of a function of the slot.
   void Learn(size_t count, const std::function<double(size_t)>& value) {
     for (size_t i = 0; i < count; ++i) Next(value(slot_++));
@@ -126,7 +126,7 @@ TEST(SeasonModelTest, HasNoForecastInTheFirstSeasonAndTrustsNoneBeforeTheFourth)
   Learner learner(SeasonOf(kDay));
   NoisyDay day;
   for (size_t slot = 0; slot < 4 * kDay; ++slot) {
-    const Verdict verdict = learner.Next(day(slot));
+    const ForecastVerdict verdict = learner.Next(day(slot));
     EXPECT_EQ(verdict.has_forecast, slot >= kDay) << slot;
     EXPECT_EQ(verdict.trusted, slot >= 3 * kDay) << slot;
   }
@@ -146,7 +146,7 @@ TEST(SeasonModelTest, HoldsNineOfTenValuesInTheBand) {
   constexpr int kValues = 10'000;
   for (size_t slot = learner.slot(); slot < 6 * kDay + kValues; ++slot) {
     const double value = day(slot);
-    const Verdict verdict = learner.Next(value);
+    const ForecastVerdict verdict = learner.Next(value);
     below += value < verdict.low;
     above += value > verdict.high;
     EXPECT_LE(verdict.low, verdict.high);
@@ -204,7 +204,7 @@ TEST(SeasonModelTest, FollowsAShiftOfTheLevelAfterEightSlots) {
   for (; slot < 10 * kDay + 7; ++slot) EXPECT_TRUE(learner.Next(day(slot) + 1e6).anomaly) << slot;
   for (; slot < 10 * kDay + 12; ++slot) learner.Next(day(slot) + 1e6);
   for (; slot < 12 * kDay; ++slot) {
-    const Verdict verdict = learner.Next(day(slot) + 1e6);
+    const ForecastVerdict verdict = learner.Next(day(slot) + 1e6);
     EXPECT_TRUE(verdict.trusted);
     EXPECT_FALSE(verdict.anomaly) << slot;
     EXPECT_NEAR(verdict.expected, Daily(slot) + 1e6, 3) << slot;
@@ -218,7 +218,7 @@ TEST(SeasonModelTest, FollowsAMeterThatBeginsAgain) {
   meter = 0;
   for (size_t slot = 10 * kDay; slot < 20 * kDay; ++slot)
     learner.Next(meter += 5 + Daily(slot) / 10);
-  const Verdict verdict = learner.Next(meter + 7);
+  const ForecastVerdict verdict = learner.Next(meter + 7);
   EXPECT_TRUE(verdict.trusted);
   EXPECT_FALSE(verdict.anomaly);
   // The trend is damped, so a forecast of what grows lags by less than a slot.
@@ -229,7 +229,7 @@ TEST(SeasonModelTest, AConstantSeriesHasABandOfNoWidth) {
   for (const double constant : {0.0, 42.1, -1e12}) {
     Learner learner(SeasonOf(kDay));
     learner.Learn(5 * kDay, [constant](size_t) { return constant; });
-    Verdict verdict = learner.Next(constant);
+    ForecastVerdict verdict = learner.Next(constant);
     EXPECT_TRUE(verdict.trusted);
     EXPECT_FALSE(verdict.anomaly);
     EXPECT_DOUBLE_EQ(verdict.expected, constant);
@@ -256,7 +256,7 @@ TEST(SeasonModelTest, ComparesEachValueOfASlotWithTheSameForecast) {
   for (size_t slot = 0; slot < 8 * kDay; ++slot) {
     for (int i = 0; i < 10; ++i) {
       const auto ts_ms = static_cast<int64_t>(slot) * 1000 + i * 100;
-      const Verdict verdict = learner.At(Daily(slot) + (i % 2 == 0 ? 0.1 : -0.1), ts_ms);
+      const ForecastVerdict verdict = learner.At(Daily(slot) + (i % 2 == 0 ? 0.1 : -0.1), ts_ms);
       if (slot < 6 * kDay) continue;
       EXPECT_NEAR(verdict.expected, Daily(slot), 0.05) << slot;
       EXPECT_NEAR(verdict.sigma, 0.1, 0.05);
@@ -274,7 +274,7 @@ TEST(SeasonModelTest, MissingSlotsAndSeasonsCostNoTrustForLong) {
   const auto at = [&](size_t slot, double more = 0) {
     return learner.At(day(slot) + more, begin_ms + static_cast<int64_t>(slot) * 1000);
   };
-  Verdict verdict = at(6 * kDay + 12);
+  ForecastVerdict verdict = at(6 * kDay + 12);
   EXPECT_TRUE(verdict.trusted);
   EXPECT_NEAR(verdict.expected, Daily(6 * kDay + 12), 2);
   EXPECT_TRUE(at(6 * kDay + 13, 10).anomaly);
@@ -289,7 +289,7 @@ TEST(SeasonModelTest, MissingSlotsAndSeasonsCostNoTrustForLong) {
 TEST(SeasonModelTest, AValueEveryThirdSlotIsEnough) {
   Learner learner(SeasonOf(kDay));
   NoisyDay day;
-  Verdict verdict;
+  ForecastVerdict verdict;
   for (size_t slot = 0; slot < 12 * kDay; slot += 3) {
     verdict = learner.At(day(slot), static_cast<int64_t>(slot) * 1000);
   }
@@ -303,7 +303,7 @@ TEST(SeasonModelTest, LateValuesAreComparedAndNotLearned) {
   Learner learner(SeasonOf(kDay));
   learner.Learn(6 * kDay, NoisyDay());
   const SeriesState before = learner.state();
-  const Verdict verdict = learner.At(1000, learner.ts_ms() - 2000);
+  const ForecastVerdict verdict = learner.At(1000, learner.ts_ms() - 2000);
   EXPECT_TRUE(verdict.late);
   EXPECT_FALSE(verdict.anomaly);
   EXPECT_EQ(learner.state().sum, before.sum);
@@ -323,7 +323,7 @@ TEST(SeasonModelTest, FollowsAClockThatIsSetBackAndOneThatRanAhead) {
   // One value of the year 5000 leaves the series in the future, for eight values.
   learner.At(20, 95'000'000'000'000);
   late = 0;
-  Verdict verdict;
+  ForecastVerdict verdict;
   for (int i = 0; i < static_cast<int>(kDay); ++i) {
     verdict = learner.At(20, ts_ms += 1000);
     late += verdict.late;
@@ -348,7 +348,7 @@ TEST(SeasonModelTest, AnyValuesAndTimesKeepTheStateValid) {
           ts_ms += static_cast<int64_t>(draw / 7 % 3000);
         }
         const double value = draw % 4 == 0 ? kValues[draw / 4 % std::size(kValues)] : 20.0;
-        const Verdict verdict = learner.At(value, ts_ms);
+        const ForecastVerdict verdict = learner.At(value, ts_ms);
         EXPECT_TRUE(std::isfinite(verdict.expected) && verdict.low <= verdict.high);
       }
     }
