@@ -322,6 +322,25 @@ export interface ForecastCounters {
   begun: boolean;
 }
 
+/** What a forecast stage knows of a series now. */
+export interface ForecastView {
+  /**
+   * Why a value of now has no trusted forecast; '' = it has. seasons: fewer than three are complete; slots: too few slots
+   * had values; shift: the level is another one, and is set again; slot: this slot never had a value.
+   */
+  doubt: '' | 'seasons' | 'slots' | 'shift' | 'slot';
+  /** Seasons since the first value, and slots that had values; both end at 65,535 slots. */
+  seasons: number;
+  learned: number;
+  /**
+   * For each step: what is expected, and the limits of nine of ten values; null beyond the range of numbers. For the
+   * past, with what was learned since. Empty before a season is complete.
+   */
+  bands: { expected: number | null; low: number | null; high: number | null }[];
+  /** Those among the latest 256 anomalies of each worker. */
+  anomalies: { ts: number; value: number }[];
+}
+
 /** Where saveForecasts() goes on. */
 export interface ForecastCursor {
   part: number;
@@ -1091,14 +1110,40 @@ export declare class Engine {
   /**
    * Gives a forecast stage with `restores` what it had learned, in portions: call it with the `at` that it returned,
    * first 0, while the result is 'more'. 'other': the content is of another model, and is not used. 'damaged': what
-   * precedes the damage is used. The stage begins when the result is not 'more', and at once with content null. Null:
-   * the engine is closed, or the stage is not there.
+   * precedes the damage is used. The stage begins when the result is 'done', and at once with content null. Null: the
+   * engine is closed, or the stage is not there.
    */
   restoreForecasts(
     stage: number,
     content: Uint8Array | null,
     at: number
   ): { result: 'more' | 'done' | 'other' | 'damaged'; at: number } | null;
+  /**
+   * Teaches a forecast stage that has not begun values of earlier times, oldest first: at most 100,000, in ms since 1970.
+   * Slots before the one of `until` are then over, so that their values are not learned again. 'full': there is no room
+   * for the series; 'other': the stage has another model than `settings`; 'begun': it is too late. Null: the engine is
+   * closed, or the stage is not there.
+   */
+  teachForecast(
+    stage: number,
+    settings: ForecastSettings,
+    series: ValueKey,
+    times: Float64Array,
+    values: Float64Array,
+    until: number
+  ): 'done' | 'full' | 'other' | 'begun' | null;
+  /**
+   * Returns what a forecast stage knows of these series, at most 100, and what it expects in `steps` (1..240) steps of
+   * `stepMs` (1000..60000) from `from` on; null for an unknown series. The workers only copy. Null: the engine is closed,
+   * or the stage is not there.
+   */
+  lookAtForecasts(
+    stage: number,
+    series: ValueKey[],
+    from: number,
+    stepMs: number,
+    steps: number
+  ): (ForecastView | null)[] | null;
   /**
    * Puts one record into a stage. recordClass 0 = 3 (normal); tsMs 0 = now. With Flag.ENVELOPE the payload is a batch
    * of NDJSON lines and deviceId is empty. takeCompletions() returns a ticket other than 0: for an uplink stage when

@@ -221,6 +221,8 @@ Napi::Function EngineWrap::Define(Napi::Env env) {
                       InstanceMethod<&EngineWrap::RestoreValues>("restoreValues"),
                       InstanceMethod<&EngineWrap::SaveForecasts>("saveForecasts"),
                       InstanceMethod<&EngineWrap::RestoreForecasts>("restoreForecasts"),
+                      InstanceMethod<&EngineWrap::TeachForecast>("teachForecast"),
+                      InstanceMethod<&EngineWrap::LookAtForecasts>("lookAtForecasts"),
                       InstanceMethod<&EngineWrap::Flush>("flush"),
                       InstanceMethod<&EngineWrap::SaveAll>("saveAll"),
                       InstanceMethod<&EngineWrap::SetDiskCounts>("setDiskCounts"),

@@ -64,6 +64,8 @@ class EngineWrap : public Napi::ObjectWrap<EngineWrap> {
   // engine_forecasts.cc
   Napi::Value SaveForecasts(const Napi::CallbackInfo& info);
   Napi::Value RestoreForecasts(const Napi::CallbackInfo& info);
+  Napi::Value TeachForecast(const Napi::CallbackInfo& info);
+  Napi::Value LookAtForecasts(const Napi::CallbackInfo& info);
   void SaveAll(const Napi::CallbackInfo& info);
   void SetDiskCounts(const Napi::CallbackInfo& info);
   void StopAccepting(const Napi::CallbackInfo& info);

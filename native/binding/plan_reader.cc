@@ -349,23 +349,6 @@ bool ReadFilter(Napi::Env env, Napi::Object object, FilterOptions* options) {
          ReadDouble(env, object, "high", &options->high);
 }
 
-bool ReadForecast(Napi::Env env, Napi::Object object, ForecastOptions* options) {
-  size_t model = static_cast<size_t>(options->model);
-  if (!ReadChoice(env, object, "model", {"seasonalNaive", "holtWinters"}, &model)) return false;
-  options->model = static_cast<ForecastModel>(model);
-  return ReadOptionalString(env, object, "path", kMaxConditionBytes, &options->path) &&
-         ReadOption<uint32_t>(env, object, "periodS", 1, kMaxForecastPeriodS, &options->period_s) &&
-         ReadOption<uint32_t>(env, object, "slots", kMinForecastSlots, kMaxForecastSlots,
-                              &options->slots) &&
-         ReadDouble(env, object, "sigmas", &options->sigmas) &&
-         ReadDouble(env, object, "least", &options->least) &&
-         ReadOption<uint8_t>(env, object, "forecastClass", 0, kClasses, &options->record_class) &&
-         ReadFlag(object, "annotate", &options->annotate) &&
-         ReadOption<uint32_t>(env, object, "maxSeries", 1, kMaxForecastSeries,
-                              &options->max_series) &&
-         ReadFlag(object, "restores", &options->restores);
-}
-
 // Reads a number for each part; absent keeps the parts' values.
 template <typename T>
 bool ReadByPart(Napi::Env env, Napi::Object object, const char* name, T most,
@@ -447,6 +430,23 @@ bool ReadStage(Napi::Env env, Napi::Value value, StageSpec* spec) {
 }
 
 }  // namespace
+
+bool ReadForecast(Napi::Env env, Napi::Object object, ForecastOptions* options) {
+  size_t model = static_cast<size_t>(options->model);
+  if (!ReadChoice(env, object, "model", {"seasonalNaive", "holtWinters"}, &model)) return false;
+  options->model = static_cast<ForecastModel>(model);
+  return ReadOptionalString(env, object, "path", kMaxConditionBytes, &options->path) &&
+         ReadOption<uint32_t>(env, object, "periodS", 1, kMaxForecastPeriodS, &options->period_s) &&
+         ReadOption<uint32_t>(env, object, "slots", kMinForecastSlots, kMaxForecastSlots,
+                              &options->slots) &&
+         ReadDouble(env, object, "sigmas", &options->sigmas) &&
+         ReadDouble(env, object, "least", &options->least) &&
+         ReadOption<uint8_t>(env, object, "forecastClass", 0, kClasses, &options->record_class) &&
+         ReadFlag(object, "annotate", &options->annotate) &&
+         ReadOption<uint32_t>(env, object, "maxSeries", 1, kMaxForecastSeries,
+                              &options->max_series) &&
+         ReadFlag(object, "restores", &options->restores);
+}
 
 bool ReadPermissionRows(Napi::Env env, Napi::Value value, std::vector<Permission>* permissions) {
   Napi::Array rows;

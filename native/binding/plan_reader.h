@@ -10,8 +10,11 @@
 
 namespace seganet::binding {
 
-// Both return false if a JavaScript exception that names the invalid value is pending.
+// All return false if a JavaScript exception that names the invalid value is pending.
 bool ReadPermissionRows(Napi::Env env, Napi::Value value, std::vector<Permission>* permissions);
+
+// Reads ForecastSettings.
+bool ReadForecast(Napi::Env env, Napi::Object object, ForecastOptions* options);
 
 bool ReadPlan(Napi::Env env, Napi::Value value, std::vector<StageSpec>* stages);
 

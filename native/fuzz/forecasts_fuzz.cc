@@ -1,7 +1,9 @@
-// Restores a forecast stage from any bytes, then scores any records. Checks that states stay valid,
-// that counts agree, and that what is saved can be restored.
-// Input: the options, the length of the content in units of 16 bytes, the content, then for each
-// record its device, time and value.
+// Restores a forecast stage from any bytes, teaches it any history if it has not begun, then scores
+// any records. Checks that states stay valid, that counts agree, that bands are numbers, and that
+// what is saved can be restored.
+// Input: the options, the length of the content in units of 16 bytes, the content, the history,
+// then for each record its device, time and value.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -53,8 +55,32 @@ ForecastRestore Restore(Forecasts* forecasts, std::string_view content) {
     result = forecasts->Restore(content, &at);
     Check(at <= content.size() && (at > before || result != ForecastRestore::kMore));
   }
-  Check(forecasts->ready());
+  Check(forecasts->ready() == (result == ForecastRestore::kDone));
   return result;
+}
+
+void Teach(Forecasts* forecasts, const seganet::ForecastOptions& options, ForecastInput* input) {
+  for (size_t series = input->Byte() % 4; series > 0; --series) {
+    double times[8] = {};
+    double values[8] = {};
+    const std::string device(1 + (input->Byte() & 3), 'd');
+    const std::string_view bytes = input->Take(sizeof times + sizeof values);
+    std::memcpy(times, bytes.data(), std::min(bytes.size(), sizeof times));
+    const std::string_view rest = bytes.substr(std::min(bytes.size(), sizeof times));
+    std::memcpy(values, rest.data(), rest.size());
+    forecasts->Teach(options, device, "t", times, values, 8, int64_t{input->Byte()} << 8);
+  }
+  forecasts->Begin();
+}
+
+void Look(Forecasts* forecasts, std::string_view device, int64_t ts_ms) {
+  seganet::ForecastView view;
+  const uint64_t key = forecasts->KeyOf(device, "t");
+  for (size_t part = 0; part <= 2; ++part) forecasts->Look(part, key, &view);
+  if (!view.is_known || !forecasts->model().HasForecast(view.state)) return;
+  const seganet::ForecastBand band =
+      forecasts->model().BandOver(ts_ms, ts_ms + 60'000, view.state, view.season.data());
+  Check(std::isfinite(band.expected) && band.low <= band.high);
 }
 
 }  // namespace
@@ -75,6 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // Half of the inputs get a header that fits, so that the rows are read.
   if (mode & 8) content = forecasts.Header() + content;
   Restore(&forecasts, content);
+  if (!forecasts.ready()) Teach(&forecasts, options, &input);
   const auto restored = forecasts.figures().series;
   uint64_t scored = 0, records = 0;
   int64_t ts_ms = 0;
@@ -95,6 +122,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     record.ts_ms = ts_ms;
     seganet::ForecastVerdict verdict;
     ++records;
+    Look(&forecasts, device, ts_ms);
     if (!forecasts.Score(call >> 7, options, record, &verdict)) continue;
     ++scored;
     Check(std::isfinite(verdict.expected) && verdict.low <= verdict.high && verdict.sigma >= 0);

@@ -74,7 +74,7 @@ bool Forecasts::Score(size_t worker, const ForecastOptions& options, const Recor
     part.skipped.Add();
     return false;
   }
-  const uint64_t key = SecretNumbers(secret_).HashOf(record.device, record.topic);
+  const uint64_t key = KeyOf(record.device, record.topic);
   Series series = part.table.Find(key);
   bool is_new = false;
   if (!series) {
@@ -90,10 +90,17 @@ bool Forecasts::Score(size_t worker, const ForecastOptions& options, const Recor
                               series.season);
   }
   part.points.Add();
-  if (verdict->anomaly) part.anomalies.Add();
+  if (verdict->anomaly) {
+    part.anomalies.Add();
+    part.noted[part.notes++ % kNotedAnomalies] = {key, record.ts_ms, value};
+  }
   if (!verdict->trusted) part.untrusted.Add();
   if (verdict->late) part.late.Add();
   return true;
+}
+
+uint64_t Forecasts::KeyOf(std::string_view device, std::string_view topic) const {
+  return SecretNumbers(secret_).HashOf(device, topic);
 }
 
 // Returns a series that the worker does not have yet: one that waits, or a new one. Null: there is
@@ -233,31 +240,27 @@ bool Forecasts::SavePart(int64_t now_ms, ForecastCursor* cursor, std::string* ro
 
 ForecastRestore Forecasts::Restore(std::string_view content, size_t* at) {
   SEGANET_REQUIRE(!ready());
-  const auto end = [this](ForecastRestore result) {
-    Begin();
-    return result;
-  };
   if (*at == 0) {
-    if (!content.starts_with(kForecastMagic)) return end(ForecastRestore::kDamaged);
+    if (!content.starts_with(kForecastMagic)) return ForecastRestore::kDamaged;
     RowReader reader(content.substr(kForecastMagic.size()));
     const auto secret = reader.Number<uint64_t>();
     const bool is_model = reader.Number<uint8_t>() == static_cast<uint8_t>(options_.model);
     const bool is_season = reader.Number<uint32_t>() == options_.period_s;
     const bool is_slots = reader.Number<uint32_t>() == options_.slots;
     const bool is_path = reader.Text() == options_.path;
-    if (!reader.ok()) return end(ForecastRestore::kDamaged);
-    if (!is_model || !is_season || !is_slots || !is_path) return end(ForecastRestore::kOther);
+    if (!reader.ok()) return ForecastRestore::kDamaged;
+    if (!is_model || !is_season || !is_slots || !is_path) return ForecastRestore::kOther;
     secret_ = secret;
     has_header_ = true;
     *at = Header().size();
   }
   // The stage began with another content, whose rows have another length.
-  if (!has_header_) return end(ForecastRestore::kOther);
+  if (!has_header_) return ForecastRestore::kOther;
   const std::lock_guard<std::mutex> lock(lock_);
   for (size_t rows = 0; *at < content.size(); ++rows) {
     if (rows == kForecastPortionRows) return ForecastRestore::kMore;
     const std::string_view row = content.substr(*at, row_bytes());
-    if (row.size() < row_bytes()) return end(ForecastRestore::kDamaged);
+    if (row.size() < row_bytes()) return ForecastRestore::kDamaged;
     uint64_t key = 0;
     std::memcpy(&key, row.data(), sizeof key);
     Series series = waiting_.Find(key);
@@ -275,11 +278,61 @@ ForecastRestore Forecasts::Restore(std::string_view content, size_t* at) {
       waiting_.EraseKey(key);
       series_.fetch_sub(1, std::memory_order_relaxed);
       waits_.store(waiting_.size(), std::memory_order_relaxed);
-      return end(ForecastRestore::kDamaged);
+      return ForecastRestore::kDamaged;
     }
     NoteSlot(series.state->slot);
   }
-  return end(ForecastRestore::kDone);
+  Begin();
+  return ForecastRestore::kDone;
+}
+
+ForecastTeach Forecasts::Teach(const ForecastOptions& options, std::string_view device,
+                               std::string_view topic, const double* times_ms, const double* values,
+                               size_t count, int64_t until_ms) {
+  if (!options.SameModel(options_)) return ForecastTeach::kOther;
+  if (ready()) return ForecastTeach::kBegun;
+  const uint64_t key = KeyOf(device, topic);
+  const std::lock_guard<std::mutex> lock(lock_);
+  Series series = waiting_.Find(key);
+  for (size_t i = 0; i < count; ++i) {
+    if (!(std::abs(values[i]) <= kMaxForecastValue) || std::isnan(times_ms[i])) continue;
+    const auto ts_ms = static_cast<int64_t>(std::clamp(times_ms[i], 0.0, 1e15));
+    if (series) {
+      model_.Observe(values[i], ts_ms, options.sigmas, options.least, series.state, series.season);
+      continue;
+    }
+    if (series_.load(std::memory_order_relaxed) >= options.max_series) return ForecastTeach::kFull;
+    series_.fetch_add(1, std::memory_order_relaxed);
+    series = waiting_.Add(key);
+    series.state->place = static_cast<uint16_t>(Placement::SlotOf(device));
+    model_.Begin(values[i], ts_ms, series.state, series.season);
+    waits_.store(waiting_.size(), std::memory_order_relaxed);
+    CountBytes(&waiting_, &waiting_bytes_);
+  }
+  if (series) {
+    model_.GoTo(until_ms, series.state, series.season);
+    NoteSlot(series.state->slot);
+  }
+  return ForecastTeach::kDone;
+}
+
+void Forecasts::Look(size_t part, uint64_t key, ForecastView* view) {
+  const bool is_waiting = part == parts_.size();
+  const auto lock = is_waiting ? std::unique_lock(lock_) : std::unique_lock<std::mutex>();
+  const SeriesTable& table = is_waiting ? waiting_ : parts_[part]->table;
+  const Series series = table.Find(key);
+  if (series && (!view->is_known || series.state->slot > view->state.slot)) {
+    view->is_known = true;
+    view->state = *series.state;
+    view->season.assign(series.season, series.season + model_.slots());
+  }
+  if (is_waiting) return;
+  const Part& noting = *parts_[part];
+  const size_t kept = std::min(noting.notes, kNotedAnomalies);
+  for (size_t i = noting.notes - kept; i < noting.notes; ++i) {
+    const ForecastAnomaly& anomaly = noting.noted[i % kNotedAnomalies];
+    if (anomaly.key == key) view->anomalies.push_back(anomaly);
+  }
 }
 
 }  // namespace seganet

@@ -2,6 +2,7 @@
 #ifndef SEGANET_CORE_FORECAST_FORECASTS_H_
 #define SEGANET_CORE_FORECAST_FORECASTS_H_
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -40,21 +41,45 @@ struct ForecastCursor {
 
 enum class ForecastRestore : uint8_t {
   kMore,    // call it again
-  kDone,    // all is restored
+  kDone,    // all is restored, and records are scored from now on
   kOther,   // of another model; nothing is restored
   kDamaged  // the rows before the damage are restored
+};
+
+enum class ForecastTeach : uint8_t {
+  kDone,
+  kFull,   // there is no room for the series
+  kOther,  // the stage has another model
+  kBegun   // too late: records are scored already
+};
+
+struct ForecastAnomaly {
+  uint64_t key = 0;
+  int64_t ts_ms = 0;
+  double value = 0;
+};
+
+// A copy of a series.
+struct ForecastView {
+  bool is_known = false;  // the others are valid
+  SeriesState state;
+  std::vector<float> season;
+  std::vector<ForecastAnomaly> anomalies;  // oldest first, if of one worker
 };
 
 // A series belongs to the worker of its device, which alone touches it: scoring takes no lock. A
 // series waits, under a lock, after a restart and while its device moves to another worker. The
 // worker that first gets a value of the series takes it from there.
 //
-// Thread safety: Score and Leave by the worker that they name; SavePart of a worker by that worker,
-// of the waiting series by any thread; Restore and Begin by one thread; the others by any thread.
+// Thread safety: Score and Leave by the worker that they name; SavePart and Look of a worker by
+// that worker, of the waiting series by any thread; Restore, Teach, Begin and KeyOf by one thread;
+// the others by any thread.
 class Forecasts {
  public:
   // A series that had no value for this many seasons makes room for another one.
   static constexpr uint32_t kForgetSeasons = 8;
+  // Anomalies of each worker that Look finds: the latest ones.
+  static constexpr size_t kNotedAnomalies = 256;
 
   // REQUIRES: Validate(options).ok().
   Forecasts(const ForecastOptions& options, size_t workers);
@@ -83,9 +108,23 @@ class Forecasts {
   // Adds rows from *at on, a limited number of them, and moves *at. The later one of two rows of
   // a series counts. REQUIRES: !ready().
   ForecastRestore Restore(std::string_view content, size_t* at);
-  // Records are scored from now on. Called by Restore when it ends.
+  // Learns values of earlier times for a series, oldest first, and that the history is complete
+  // until a time: values of slots before the one of `until_ms` are late from then on. Call it with
+  // the next values of the series, or with those of another one. Values that are no numbers or
+  // beyond kMaxForecastValue are left out. `options` tell the model for which the values are meant.
+  // Work: `count` values.
+  ForecastTeach Teach(const ForecastOptions& options, std::string_view device,
+                      std::string_view topic, const double* times_ms, const double* values,
+                      size_t count, int64_t until_ms);
+  // Records are scored from now on. Called by Restore when all is restored.
   void Begin() { ready_.store(true, std::memory_order_release); }
   bool ready() const { return ready_.load(std::memory_order_acquire); }
+
+  uint64_t KeyOf(std::string_view device, std::string_view topic) const;
+  // Copies a series of a worker, or one that waits (part = number of workers), and its anomalies
+  // that the worker noted. If *view has another copy already, the one with the later slot stays.
+  void Look(size_t part, uint64_t key, ForecastView* view);
+  const SeasonModel& model() const { return model_; }
 
  private:
   struct alignas(64) Part {
@@ -93,6 +132,8 @@ class Forecasts {
     SeriesTable table;
     size_t hand = 0;  // where MakeRoom looks next
     size_t known_bytes = 0;
+    std::array<ForecastAnomaly, kNotedAnomalies> noted;  // a ring
+    size_t notes = 0;
     SingleWriter points;
     SingleWriter anomalies;
     SingleWriter untrusted;

@@ -94,10 +94,49 @@ double SeasonModel::Scale(const SeriesState& state, float seasonal) const {
   return std::max({static_cast<double>(state.sigma), kRounding * size, kSmallest});
 }
 
-bool SeasonModel::IsTrusted(const SeriesState& state, float seasonal) const {
-  return state.age >= std::min(kTrustedSeasons * slots_, kMostCount) &&
-         state.learned >= std::max(slots_, kTrustedSlots) &&
-         (state.run & SeriesState::kAnchor) == 0 && !std::isnan(seasonal);
+ForecastDoubt SeasonModel::Doubt(const SeriesState& state, float seasonal) const {
+  if (state.age < std::min(kTrustedSeasons * slots_, kMostCount)) return ForecastDoubt::kSeasons;
+  if (state.learned < std::max(slots_, kTrustedSlots)) return ForecastDoubt::kSlots;
+  if ((state.run & SeriesState::kAnchor) != 0) return ForecastDoubt::kShift;
+  return std::isnan(seasonal) ? ForecastDoubt::kSlot : ForecastDoubt::kNone;
+}
+
+ForecastDoubt SeasonModel::DoubtOf(const SeriesState& state, const float* season) const {
+  return Doubt(state, Seasonal(season[state.slot % slots_]));
+}
+
+ForecastBand SeasonModel::Around(double expected, const SeriesState& state) const {
+  const bool has_quantiles = state.age / slots_ >= 2;
+  return {expected, expected + (has_quantiles ? state.low : -kNormalHigh * state.sigma),
+          expected + (has_quantiles ? state.high : kNormalHigh * state.sigma)};
+}
+
+void SeasonModel::GoTo(int64_t ts_ms, SeriesState* state, float* season) const {
+  const uint32_t slot = SlotOf(ts_ms);
+  if (slot > state->slot) Enter(slot, state, season);
+}
+
+ForecastBand SeasonModel::BandOver(int64_t from_ms, int64_t to_ms, const SeriesState& state,
+                                   const float* season) const {
+  SEGANET_REQUIRE(HasForecast(state) && from_ms < to_ms);
+  const uint32_t first = SlotOf(from_ms);
+  const uint32_t count = std::min(SlotOf(to_ms - 1) - first + 1, slots_);
+  double least = 0;
+  double most = 0;
+  double sum = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    double expected = Expected(state, Seasonal(season[(first + i) % slots_]));
+    const double apart = static_cast<double>(first) + i - state.slot;
+    if (model_ == ForecastModel::kHoltWinters) {
+      // Ahead, the trend is damped further with each slot. Behind, it is what it was.
+      expected += state.trend * (apart > 0 ? kPhi * kPhi * (1 - std::pow(kPhi, apart)) / (1 - kPhi)
+                                           : std::max(apart, -static_cast<double>(slots_)));
+    }
+    least = i == 0 ? expected : std::min(least, expected);
+    most = i == 0 ? expected : std::max(most, expected);
+    sum += expected;
+  }
+  return {sum / count, Around(least, state).low, Around(most, state).high};
 }
 
 ForecastVerdict SeasonModel::Observe(double value, int64_t ts_ms, double sigmas, double least,
@@ -116,8 +155,9 @@ ForecastVerdict SeasonModel::Observe(double value, int64_t ts_ms, double sigmas,
     verdict.has_forecast = true;
     verdict.expected = expected;
     verdict.sigma = state->sigma;
-    verdict.low = expected + (seasons >= 2 ? state->low : -kNormalHigh * state->sigma);
-    verdict.high = expected + (seasons >= 2 ? state->high : kNormalHigh * state->sigma);
+    const ForecastBand band = Around(expected, *state);
+    verdict.low = band.low;
+    verdict.high = band.high;
     verdict.trusted = is_trusted && !verdict.late;
     verdict.anomaly = verdict.trusted && std::abs(residual) > std::max(sigmas * scale, least);
   }

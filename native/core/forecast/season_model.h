@@ -31,6 +31,22 @@ struct ForecastVerdict {
   bool late = false;     // it belongs to an earlier slot, and was not learned
 };
 
+// Why a forecast is not trusted.
+enum class ForecastDoubt : uint8_t {
+  kNone,
+  kSeasons,  // fewer than kTrustedSeasons are complete
+  kSlots,    // too few slots had values
+  kShift,    // the level is another one, and is set by the next slot with values
+  kSlot      // this slot never had a value
+};
+
+// What is expected, and the limits between which nine of ten values are.
+struct ForecastBand {
+  double expected = 0;
+  double low = 0;
+  double high = 0;
+};
+
 // Thread safety: immutable after construction.
 class SeasonModel {
  public:
@@ -60,6 +76,18 @@ class SeasonModel {
   // |value| <= kMaxForecastValue.
   ForecastVerdict Observe(double value, int64_t ts_ms, double sigmas, double least,
                           SeriesState* state, float* season) const;
+  // Goes to the slot of a time, if that is later. What precedes it is over: values of earlier slots
+  // are late.
+  void GoTo(int64_t ts_ms, SeriesState* state, float* season) const;
+  // Returns what is expected of the slots from a time until before another one, at most a season of
+  // them: the mean, and the widest limits. For slots that are over, this is what the model expects
+  // of them with what it has learned since. REQUIRES: HasForecast(state), from_ms < to_ms.
+  ForecastBand BandOver(int64_t from_ms, int64_t to_ms, const SeriesState& state,
+                        const float* season) const;
+  // True if a season is complete.
+  bool HasForecast(const SeriesState& state) const { return state.age >= slots_; }
+  // Returns why the forecast of the current slot is not trusted.
+  ForecastDoubt DoubtOf(const SeriesState& state, const float* season) const;
   // True if the numbers can be those of a series, such as after reading them from a file.
   bool IsValid(const SeriesState& state, const float* season) const;
 
@@ -70,7 +98,11 @@ class SeasonModel {
  private:
   double Expected(const SeriesState& state, float seasonal) const;
   double Scale(const SeriesState& state, float seasonal) const;
-  bool IsTrusted(const SeriesState& state, float seasonal) const;
+  ForecastDoubt Doubt(const SeriesState& state, float seasonal) const;
+  bool IsTrusted(const SeriesState& state, float seasonal) const {
+    return Doubt(state, seasonal) == ForecastDoubt::kNone;
+  }
+  ForecastBand Around(double expected, const SeriesState& state) const;
   bool Enter(uint32_t slot, SeriesState* state, float* season) const;
   void Complete(SeriesState* state, float* season) const;
   void EndFirstSeason(SeriesState* state, float* season) const;

@@ -192,6 +192,10 @@ class Engine : private ReceiptSink {
   std::shared_ptr<Forecasts> ForecastsOf(uint32_t stage) const;
   // Forecasts::SavePart, on the worker to which the part belongs.
   bool SaveForecasts(Forecasts* forecasts, ForecastCursor* cursor, std::string* rows);
+  // Copies series (Forecasts::Look), one for each key. Waits for the workers, each of which only
+  // copies. A series that changes its worker meanwhile may be missing.
+  std::vector<ForecastView> LookAtForecasts(Forecasts* forecasts,
+                                            const std::vector<uint64_t>& keys);
   int64_t kept_values() const { return values_.kept.load(std::memory_order_relaxed); }
   int64_t value_bytes() const { return values_.memory.used(); }
 

@@ -20,4 +20,17 @@ bool Engine::SaveForecasts(Forecasts* forecasts, ForecastCursor* cursor, std::st
   return goes_on;
 }
 
+std::vector<ForecastView> Engine::LookAtForecasts(Forecasts* forecasts,
+                                                  const std::vector<uint64_t>& keys) {
+  std::vector<ForecastView> views(keys.size());
+  const auto look = [&](size_t part) {
+    for (size_t i = 0; i < keys.size(); ++i) forecasts->Look(part, keys[i], &views[i]);
+  };
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    workers_[i]->Call([&] { look(i); });
+  }
+  look(workers_.size());
+  return views;
+}
+
 }  // namespace seganet

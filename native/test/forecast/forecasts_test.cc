@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "core/placement/placement.h"
 #include "test/support/support.h"
@@ -53,7 +54,8 @@ class ScoredStage {
     size_t at = 0;
     ForecastRestore result = ForecastRestore::kMore;
     while (result == ForecastRestore::kMore) result = forecasts.Restore(content, &at);
-    EXPECT_TRUE(forecasts.ready());
+    EXPECT_EQ(forecasts.ready(), result == ForecastRestore::kDone);
+    if (!forecasts.ready()) forecasts.Begin();
     return result;
   }
 
@@ -218,6 +220,117 @@ TEST(ForecastsTest, ASeriesMovesWithItsDevice) {
   EXPECT_TRUE(stage.Put(R"({"t":500})", 40, "b", 0));
   EXPECT_TRUE(stage.verdict.anomaly);
   EXPECT_EQ(stage.forecasts.figures().series, 2);
+}
+
+// Values of four slots a season, one a slot, from slot 0 on.
+std::vector<double> History(size_t slots, std::vector<double>* times_ms) {
+  std::vector<double> values;
+  for (size_t slot = 0; slot < slots; ++slot) {
+    times_ms->push_back(static_cast<double>(slot) * 1000);
+    values.push_back(static_cast<double>(slot % 4) + static_cast<double>(slot * 7 % 5) / 100);
+  }
+  return values;
+}
+
+TEST(ForecastsTest, HistoryTeachesWhatTheValuesWouldHaveTaught) {
+  ScoredStage live(HourOf());
+  ScoredStage taught(HourOf(100, true));
+  live.Learn(40);
+  std::vector<double> times;
+  const std::vector<double> values = History(40, &times);
+  // In portions: the second one goes on within the series.
+  for (const size_t from : {size_t{0}, size_t{15}, size_t{16}}) {
+    const size_t count = from == 0 ? 15 : from == 15 ? 1 : 24;
+    const auto until = static_cast<int64_t>(from + count) * 1000;
+    EXPECT_EQ(taught.forecasts.Teach(taught.options, "d", "topic", &times[from], &values[from],
+                                     count, until),
+              ForecastTeach::kDone);
+  }
+  EXPECT_FALSE(taught.Put(R"({"t":500})", 40));  // not before it begins
+  taught.forecasts.Begin();
+  EXPECT_TRUE(live.Put(R"({"t":500})", 40));
+  EXPECT_TRUE(taught.Put(R"({"t":500})", 40));
+  EXPECT_TRUE(taught.verdict.trusted);
+  EXPECT_TRUE(taught.verdict.anomaly);
+  EXPECT_NEAR(taught.verdict.expected, live.verdict.expected, 1e-6);
+  EXPECT_NEAR(taught.verdict.sigma, live.verdict.sigma, 1e-6);
+  EXPECT_EQ(taught.forecasts.figures().series, 1);
+}
+
+TEST(ForecastsTest, ValuesOfTheHistoryAreNotLearnedAgain) {
+  ScoredStage stage(HourOf(100, true));
+  std::vector<double> times;
+  const std::vector<double> values = History(40, &times);
+  stage.forecasts.Teach(stage.options, "d", "topic", times.data(), values.data(), 40, 40'000);
+  stage.forecasts.Begin();
+  EXPECT_TRUE(stage.Put(R"({"t":3.2})", 39));
+  EXPECT_TRUE(stage.verdict.late);
+  EXPECT_TRUE(stage.Put(R"({"t":0})", 40));
+  EXPECT_FALSE(stage.verdict.late);
+  EXPECT_EQ(stage.forecasts.figures().late, 1u);
+}
+
+TEST(ForecastsTest, HistoryWithHolesOrNonsenseTeachesTheRest) {
+  ScoredStage stage(HourOf(1, true));
+  const double times[] = {NAN, -5, 1000, 2000, 3000, 1e300};
+  const double values[] = {1, 2, NAN, INFINITY, -1e31, 3};
+  EXPECT_EQ(stage.forecasts.Teach(stage.options, "d", "topic", times, values, 5, 4000),
+            ForecastTeach::kDone);
+  EXPECT_EQ(stage.forecasts.figures().series, 1);
+  EXPECT_EQ(stage.forecasts.Teach(stage.options, "none", "topic", times, values, 1, 4000),
+            ForecastTeach::kDone);
+  EXPECT_EQ(stage.forecasts.figures().series, 1);
+  // No room for another series, and room for more of the first.
+  EXPECT_EQ(stage.forecasts.Teach(stage.options, "e", "topic", &times[1], &values[1], 1, 4000),
+            ForecastTeach::kFull);
+  EXPECT_EQ(stage.forecasts.Teach(stage.options, "d", "topic", &times[5], &values[5], 1, 4000),
+            ForecastTeach::kDone);
+  ForecastOptions other = stage.options;
+  other.path = "u";
+  EXPECT_EQ(stage.forecasts.Teach(other, "d", "topic", times, values, 1, 4000),
+            ForecastTeach::kOther);
+  stage.forecasts.Begin();
+  EXPECT_EQ(stage.forecasts.Teach(stage.options, "d", "topic", times, values, 1, 4000),
+            ForecastTeach::kBegun);
+}
+
+TEST(ForecastsTest, LookFindsASeriesWhereverItIs) {
+  ScoredStage stage(HourOf());
+  stage.Learn(40, "a", 0);
+  stage.Put(R"({"t":500})", 40, "a", 0);
+  const uint64_t key = stage.forecasts.KeyOf("a", "topic");
+  const auto look = [&](uint64_t of) {
+    ForecastView view;
+    for (size_t part = 0; part <= 2; ++part) stage.forecasts.Look(part, of, &view);
+    return view;
+  };
+  EXPECT_FALSE(look(stage.forecasts.KeyOf("b", "topic")).is_known);
+  for (const bool has_moved : {false, true}) {
+    if (has_moved) stage.forecasts.Leave(0, [](uint32_t) { return true; });
+    const ForecastView view = look(key);
+    ASSERT_TRUE(view.is_known);
+    EXPECT_EQ(view.state.slot, 40u);
+    ASSERT_EQ(view.season.size(), 4u);
+    ASSERT_EQ(view.anomalies.size(), 1u);
+    EXPECT_EQ(view.anomalies[0].ts_ms, 40'000);
+    EXPECT_EQ(view.anomalies[0].value, 500);
+  }
+}
+
+TEST(ForecastsTest, NotesTheLatestAnomaliesOnly) {
+  ScoredStage stage(HourOf());
+  stage.Learn(40);
+  const size_t most = Forecasts::kNotedAnomalies;
+  for (size_t i = 0; i < most + 10; ++i) {
+    stage.Put("{\"t\":" + std::to_string(1000 + i) + "}", 40);
+    EXPECT_TRUE(stage.verdict.anomaly);
+    for (int usual = 0; usual < 9; ++usual) stage.Put(R"({"t":0.02})", 40);
+  }
+  ForecastView view;
+  stage.forecasts.Look(0, stage.forecasts.KeyOf("d", "topic"), &view);
+  ASSERT_EQ(view.anomalies.size(), most);
+  EXPECT_EQ(view.anomalies.front().value, 1010);
+  EXPECT_EQ(view.anomalies.back().value, 1009 + static_cast<double>(most));
 }
 
 TEST(ForecastsTest, WritesWhatAMessageGets) {

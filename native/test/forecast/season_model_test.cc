@@ -53,6 +53,15 @@ class Learner {
   void Learn(size_t count, const std::function<double(size_t)>& value) {
     for (size_t i = 0; i < count; ++i) Next(value(slot_++));
   }
+  // Goes to the slot of a time without a value.
+  void GoTo(int64_t ts_ms) {
+    model_.GoTo(ts_ms, &state_, season_.data());
+    ts_ms_ = ts_ms;
+  }
+  ForecastBand Band(int64_t from_ms, int64_t to_ms) const {
+    return model_.BandOver(from_ms, to_ms, state_, season_.data());
+  }
+  ForecastDoubt Doubt() const { return model_.DoubtOf(state_, season_.data()); }
   size_t slot() const { return slot_; }
   int64_t ts_ms() const { return ts_ms_; }
   const SeriesState& state() const { return state_; }
@@ -353,6 +362,79 @@ TEST(SeasonModelTest, AnyValuesAndTimesKeepTheStateValid) {
       }
     }
   }
+}
+
+TEST(SeasonModelTest, TheBandOfASlotIsWhatItsValueIsComparedWith) {
+  for (const ForecastModel model : {ForecastModel::kHoltWinters, ForecastModel::kSeasonalNaive}) {
+    Learner learner(SeasonOf(kDay, model));
+    NoisyDay day;
+    learner.Learn(10 * kDay,
+                  [&](size_t slot) { return day(slot) + 0.05 * static_cast<double>(slot); });
+    learner.GoTo(learner.ts_ms() + 1000);
+    for (const int64_t ahead : {0, 1, 2, 5, 23}) {
+      const int64_t ts_ms = learner.ts_ms() + ahead * 1000;
+      const ForecastBand band = learner.Band(ts_ms, ts_ms + 1000);
+      Learner later(learner);
+      const ForecastVerdict verdict = later.At(20, ts_ms);
+      EXPECT_NEAR(band.expected, verdict.expected, 1e-5) << ahead;
+      EXPECT_NEAR(band.low, verdict.low, 1e-5) << ahead;
+      EXPECT_NEAR(band.high, verdict.high, 1e-5) << ahead;
+    }
+  }
+}
+
+TEST(SeasonModelTest, TheBandOfSlotsThatAreOverFollowsTheirValues) {
+  for (const ForecastModel model : {ForecastModel::kHoltWinters, ForecastModel::kSeasonalNaive}) {
+    Learner learner(SeasonOf(kDay, model));
+    NoisyDay day(0.05);
+    std::vector<double> values;
+    learner.Learn(10 * kDay, [&](size_t slot) {
+      return values.emplace_back(day(slot) + 0.02 * static_cast<double>(slot));
+    });
+    for (int64_t ago = 1; ago < 20; ++ago) {
+      const int64_t ts_ms = learner.ts_ms() - ago * 1000;
+      EXPECT_NEAR(learner.Band(ts_ms, ts_ms + 1000).expected,
+                  values[values.size() - 1 - static_cast<size_t>(ago)], 0.5)
+          << ago;
+    }
+  }
+}
+
+TEST(SeasonModelTest, TheBandOfSeveralSlotsHasTheirWidestLimits) {
+  Learner learner(SeasonOf(kDay));
+  learner.Learn(5 * kDay, NoisyDay());
+  const int64_t from_ms = learner.ts_ms() + 500;
+  double sum = 0, low = 1e9, high = -1e9;
+  for (int64_t i = 0; i < kDay; ++i) {
+    const ForecastBand one = learner.Band(from_ms + i * 1000, from_ms + i * 1000 + 1);
+    sum += one.expected;
+    low = std::min(low, one.low);
+    high = std::max(high, one.high);
+  }
+  const ForecastBand all = learner.Band(from_ms, from_ms + kDay * 1000 - 500);
+  EXPECT_NEAR(all.expected, sum / kDay, 1e-9);
+  EXPECT_NEAR(all.low, low, 1e-9);
+  EXPECT_NEAR(all.high, high, 1e-9);
+  // A season is all that there is to know.
+  EXPECT_NEAR(learner.Band(from_ms, from_ms + 1'000'000'000).expected, all.expected, 1e-9);
+}
+
+TEST(SeasonModelTest, TellsWhyAForecastIsNotTrusted) {
+  Learner learner(SeasonOf(4));
+  EXPECT_EQ(learner.Doubt(), ForecastDoubt::kSeasons);
+  learner.Learn(12, Daily);
+  EXPECT_EQ(learner.Doubt(), ForecastDoubt::kSeasons);
+  learner.Learn(1, Daily);
+  EXPECT_EQ(learner.Doubt(), ForecastDoubt::kSlots);
+  learner.Learn(20, Daily);
+  EXPECT_EQ(learner.Doubt(), ForecastDoubt::kNone);
+  learner.GoTo(learner.ts_ms() + 8000);
+  EXPECT_EQ(learner.Doubt(), ForecastDoubt::kShift);
+  Learner gaps(SeasonOf(2));
+  for (int64_t season = 0; season < 30; ++season) gaps.At(1, 1000 + season * 2000);
+  EXPECT_EQ(gaps.Doubt(), ForecastDoubt::kNone);
+  gaps.GoTo(gaps.ts_ms() + 1000);
+  EXPECT_EQ(gaps.Doubt(), ForecastDoubt::kSlot);
 }
 
 TEST(SeasonModelTest, CountsSlotsOfAPeriodThatIsNoMultipleOfThem) {

@@ -76,6 +76,7 @@ class ForecastFile {
     for (let at = 0; ;) {
       const page = this.#engine.restoreForecasts(this.#stage, content, at);
       if (page?.result === 'damaged') throw new Error('not rows of forecasts');
+      if (page?.result === 'other') return void this.#engine.restoreForecasts(this.#stage, null, 0);
       if (page?.result !== 'more') return;
       at = page.at;
       await turn();
