@@ -5,7 +5,7 @@ require('./lib/capabilities').use('forecast');
 const { onInput } = require('./lib/base/message-input');
 const { toRecord } = require('./lib/base/record');
 const { join } = require('./lib/engine/join');
-const { fileOfNode, parseForecast, schema, shownOf } = require('./lib/forecast');
+const { fileOfNode, parseForecast, schema, seriesNodes, shownOf } = require('./lib/forecast');
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -18,19 +18,26 @@ module.exports = function (RED) {
     const warn = (/** @type {string} */ sentence) => this.warn(sentence);
     /** @type {ReturnType<typeof fileOfNode> | null} */
     let file = null;
-    const member = join(RED, this, config, schema, (values, host) => ({
-      kind: 'forecast',
-      settings: { ...parseForecast(values), restores: host.keptIn !== '' },
-      shown: shownOf(values.maxSeries),
-      planned: () => {
-        if (host.keptIn !== '') file = fileOfNode(host, this.id, host.stageOf(this.id), warn);
-      }
-    }));
+    const info = (/** @type {string} */ sentence) => this.log(sentence);
+    const member = join(RED, this, config, schema, (values, host) => {
+      const settings = { ...parseForecast(values), restores: host.keptIn !== '' };
+      const lessons = { settings, seriesNodes: () => seriesNodes, info };
+      return {
+        kind: 'forecast',
+        settings,
+        shown: shownOf(values.maxSeries, () => file?.progress ?? null),
+        planned: () => {
+          const stage = host.stageOf(this.id);
+          if (host.keptIn !== '') file = fileOfNode(host, this.id, stage, warn, lessons);
+        }
+      };
+    });
     if (!member) return;
     // The stage leaves with the plan of this deploy, so what it learned is saved before.
     this.on('close', (/** @type {boolean} */ isRemoved, /** @type {() => void} */ done) => {
-      if (isRemoved && file) void file.save().finally(done);
-      else done();
+      if (!isRemoved || !file) return done();
+      file.endHistory();
+      void file.save().finally(done);
     });
 
     // The stage decides, and sends the record on.

@@ -64,6 +64,7 @@ module.exports = function (RED) {
     thread.on('state', (state) => status.set(shownOf(state, thread.rate())));
 
     const options = { choices, maxValues, byTopic: names === 'topic' };
+    this.numbers = options;
     onInput(this, (msg, send, done) => {
       if (isBatch(msg))
         throw new RecordError(

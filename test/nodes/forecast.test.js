@@ -2,10 +2,15 @@
 // The forecast node with the real engine: the same classes whichever way wires carry records, what messages say, and
 // what a deploy keeps.
 
-const { helper, tab, engine, broker, node, load, inbox, until, errors, parts } = require('./support/gateway');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+const { helper, tab, engine, broker, node, load, inbox } = require('./support/gateway');
+const { until, errors, outcomeOf, parts } = require('./support/gateway');
 const { replaceModules } = require('../../nodes/lib/engine/modules');
 const { native, Puller, lines } = require('./support/puller');
 const forecast = require('../../nodes/seganet-forecast');
+const series = require('../../nodes/seganet-series');
 
 beforeAll(() => helper.startServer());
 beforeEach(() => lines.splice(0));
@@ -130,4 +135,44 @@ test('is red with a sentence while a setting is wrong, and takes no records', as
   expect(errors().join(' ')).toMatch(/A season of 3 s cannot have 4 slots/);
   const { plan } = helper.getNode('engine').host;
   expect(plan.routes.get('in').shut).toMatchObject({ shown: expect.stringContaining('wrong setting') });
+});
+
+test('learns what a series node of the flow has stored, and is trusted at once', async () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-forecast-'));
+  try {
+    const kept = { engine: undefined, folder: path.join(folder, 'series') };
+    const flow = (/** @type {object[]} */ ...more) => [
+      tab,
+      { ...engine, workers: '1', logDir: path.join(folder, 'log') },
+      node('kept', 'seganet-series', kept),
+      ...more
+    ];
+    const minutes = { path: '$.t', periodS: '240', slots: '4' };
+    await load(flow(), {}, [series, forecast, real]);
+    const now = Math.floor(Date.now() / 60000);
+    for (let slot = now - 40; slot < now; slot++) {
+      const { payload } = record(slot);
+      const msg = { deviceId: 'd', topic: 'x', ts: slot * 60000 + 1, payload };
+      expect(await outcomeOf('kept', msg)).toBeUndefined();
+    }
+    await helper.unload();
+    const judge = node('judge', 'seganet-forecast', { ...season, ...minutes }, 'seen');
+    await load(flow(node('in', 'ingest', {}, 'judge'), judge, node('seen', 'helper')), {}, [
+      series,
+      forecast,
+      real
+    ]);
+    const seen = inbox('seen');
+    const { host } = helper.getNode('engine');
+    const counters = () => host.snapshot().stages.find(({ forecast: own }) => own)?.forecast;
+    await until(() => counters()?.begun, 'the end of the history');
+    expect(counters()).toMatchObject({ series: 1, points: 0 });
+    helper.getNode('in').receive({ deviceId: 'd', topic: 'x', payload: { t: 500 } });
+    await until(() => seen.length === 1, 'the message');
+    expect(seen[0].forecast).toMatchObject({ trusted: true, anomaly: true });
+    expect(errors()).toEqual([]);
+  } finally {
+    await helper.unload();
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
 });

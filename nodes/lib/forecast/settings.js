@@ -29,7 +29,7 @@ const schema = {
 /**
  * Returns the stage's settings.
  * @param {ForecastValues} values
- * @returns {ForecastSettings}
+ * @returns {ForecastSettings & Omit<ForecastValues, 'anomalyClass'>}
  * @throws {RangeError} with a sentence
  */
 function parseForecast({ anomalyClass, ...values }) {

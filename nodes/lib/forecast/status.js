@@ -6,8 +6,9 @@ const { rate } = require('../base/status');
 /**
  * Returns the function that makes the status of one node.
  * @param {number} maxSeries
+ * @param {() => { done: number, of: number } | null} [progressOf] series that were learned from the history
  */
-function shownOf(maxSeries) {
+function shownOf(maxSeries, progressOf = () => null) {
   /**
    * @param {{ recordsIn: number, copiesDropped: number }} rates
    * @param {{ stages: { id: number, forecast?: import('../../../native/index.js').ForecastCounters }[] }} stats
@@ -21,6 +22,14 @@ function shownOf(maxSeries) {
     const forecast = stages.find(({ id }) => id === member.stage)?.forecast;
     if (!forecast) return { fill: 'grey', shape: 'dot', text: `0/s${member.carriage()}` };
     const { begun, series, points, untrusted, anomalies, refused } = forecast;
+    const progress = progressOf();
+    if (!begun && progress) {
+      return {
+        fill: 'yellow',
+        shape: 'ring',
+        text: `learning from ${progress.done} of ${progress.of} series`
+      };
+    }
     if (!begun) return { fill: 'yellow', shape: 'ring', text: 'reading what it had learned' };
     if (refused > 0 && series >= maxSeries) {
       return { fill: 'yellow', shape: 'ring', text: `more than ${maxSeries} series` };

@@ -12,7 +12,8 @@ const MAX_METRICS = 10000;
 
 /**
  * @typedef {import('./series-thread').SeriesThread} SeriesThread
- * @typedef {import('node-red').Node & { series?: SeriesThread | null }} SeriesNode
+ * @typedef {import('node-red').Node & { series?: SeriesThread | null, numbers?: import('./numbers').NumberOptions }}
+ *   SeriesNode numbers: which numbers of a record it stores, and under which names
  */
 
 /** Requests that are being answered, by thread. @type {WeakMap<SeriesThread, number>} */

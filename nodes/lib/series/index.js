@@ -2,7 +2,8 @@
 // Series: values kept over time in SQLite, and the search of records.
 
 const { addEndpoints, viewOf } = require('./endpoints');
-const { numbersOf } = require('./numbers');
+const { parsePath } = require('./json-path');
+const { nameOf, numbersOf } = require('./numbers');
 const { parseChoices, schema } = require('./series-settings');
 const { SeriesThread } = require('./series-thread');
 
@@ -14,4 +15,14 @@ function seriesViews() {
   return [...seriesNodes].map(viewOf);
 }
 
-module.exports = { SeriesThread, addEndpoints, numbersOf, parseChoices, schema, seriesNodes, seriesViews };
+module.exports = {
+  SeriesThread,
+  addEndpoints,
+  nameOf,
+  numbersOf,
+  parseChoices,
+  parsePath,
+  schema,
+  seriesNodes,
+  seriesViews
+};

@@ -55,7 +55,7 @@ function numbersOf(payload, topic, { choices, maxValues, byTopic }) {
   const value = parsed(payload);
   const level = byTopic ? lastLevel(topic) : '';
   const add = (/** @type {string} */ name, /** @type {number} */ number) => {
-    const full = fit(level && name ? `${level}.${name}` : level || name || 'value');
+    const full = fullName(level, name);
     if (found.names.length >= maxValues || Buffer.byteLength(full) > MAX_NAME_BYTES) found.left++;
     else {
       found.names.push(full);
@@ -92,6 +92,26 @@ function addLeaves(root, add) {
   visit(root, '', 0);
 }
 
+/**
+ * @param {string} topic
+ * @param {import('./json-path').Key[]} keys path of a number in the payload
+ * @param {Pick<NumberOptions, 'choices' | 'byTopic'>} options
+ * @returns {string | null} the name that numbersOf() gives the number at the path, null = none
+ */
+function nameOf(topic, keys, { choices, byTopic }) {
+  const text = JSON.stringify(keys.map(String));
+  const chosen = choices.find((choice) => JSON.stringify(choice.keys.map(String)) === text)?.name;
+  const name = choices.length === 0 ? keys.join('.') : chosen;
+  if (name === undefined || keys.length > MAX_DEPTH) return null;
+  const full = fullName(byTopic ? lastLevel(topic) : '', name);
+  return Buffer.byteLength(full) > MAX_NAME_BYTES ? null : full;
+}
+
+/** @param {string} level of the topic, '' = names do not begin with it @param {string} name '' = the payload itself */
+function fullName(level, name) {
+  return fit(level && name ? `${level}.${name}` : level || name || 'value');
+}
+
 /** @param {string} topic */
 function lastLevel(topic) {
   return topic.split('/').filter(Boolean).at(-1) ?? '';
@@ -100,4 +120,4 @@ function lastLevel(topic) {
 /** @param {string} name */
 const fit = (name) => name.toWellFormed().replace(UNFIT, '_');
 
-module.exports = { MAX_NAME_BYTES, UNFIT, numbersOf };
+module.exports = { MAX_NAME_BYTES, UNFIT, nameOf, numbersOf };

@@ -165,6 +165,26 @@ class SeriesThread extends EventEmitter {
   }
 
   /**
+   * @param {{ device: string, name: string }} wanted one series
+   * @param {{ from: number, to: number, limit: number }} range from inclusive, to exclusive, ms; limit: most points
+   * @returns {Promise<{ times: Float64Array, values: Float64Array, next: number | null }>} oldest first; next: where
+   *   the rest begins, null = there is none
+   */
+  points(wanted, range) {
+    return this.#ask('points', { wanted, range: { ...range, step: 0 } });
+  }
+
+  /**
+   * See topics() of text-store.js.
+   * @param {{ device: string, topic: string }} after
+   * @param {number} limit
+   * @returns {Promise<{ device: string, topic: string }[]>} none while the search is off
+   */
+  async topics(after, limit) {
+    return this.options.search === 'off' ? [] : this.#ask('topics', { after, limit });
+  }
+
+  /**
    * Searches in a thread of its own, so that records are stored meanwhile.
    * @param {import('./text-search').Question} question
    */

@@ -42,6 +42,18 @@ const ANSWERS = {
   list: ({ page }) => list(store, page, pacer),
   range: async ({ wanted, range: asked, format }) =>
     textOf(await range(store, wanted, asked), format, asked.step > 0, pacer),
+  points: async ({ wanted, range: asked }) => {
+    const { series, next } = await range(store, [wanted], asked);
+    const { ts: times, value: values } = series[0]?.columns ?? {
+      ts: new Float64Array(),
+      value: new Float64Array()
+    };
+    return { times, values, next };
+  },
+  topics: ({ after, limit }) => {
+    store.text.flush();
+    return store.text.topics(after, limit);
+  },
   writeText: () => store.text.flush()
 };
 

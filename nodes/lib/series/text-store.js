@@ -93,6 +93,16 @@ class TextStore {
     this.waitingBytes = 0;
   }
 
+  /**
+   * Returns the topics of each device, of the records that the search has.
+   * @param {{ device: string, topic: string }} after the last one of the page before; blank: from the first on
+   * @param {number} limit
+   * @returns {{ device: string, topic: string }[]} fewer than the limit: there are no more
+   */
+  topics({ device, topic }, limit) {
+    return /** @type {any[]} */ (this.#sql.topics.all(device, topic, limit)).map((row) => ({ ...row }));
+  }
+
   get #sql() {
     return /** @type {ReturnType<typeof prepare>} */ (this.statements);
   }
@@ -146,6 +156,9 @@ function prepare(db) {
     ),
     latest: db.prepare('SELECT record FROM latest WHERE device = ? AND topic = ?'),
     setLatest: db.prepare('INSERT OR REPLACE INTO latest VALUES (?, ?, ?)'),
+    topics: db.prepare(
+      'SELECT device, topic FROM latest WHERE (device, topic) > (?, ?) ORDER BY device, topic LIMIT ?'
+    ),
     removeLatest: db.prepare('DELETE FROM latest WHERE device = ? AND topic = ? AND record = ?'),
     record: db.prepare('SELECT device, topic, payload FROM record WHERE id = ?'),
     insert: db.prepare('INSERT INTO record (device, topic, ts, payload) VALUES (?, ?, ?, ?) RETURNING id'),

@@ -37,6 +37,7 @@ test.each([
   ['3 awake, 2 asleep, 1 waiting', '3 wach, 2 schlafen, 1 warten'],
   ['3 asked · 2 on · 1 to restore', '3 angefragt · 2 an · 1 wiederherzustellen'],
   ['12/s · 40 series · 2 anomalies', '12/s · 40 Reihen · 2 Anomalien'],
+  ['learning from 3 of 20 series', 'lernt aus 3 von 20 Reihen'],
   ['file: not found', 'Datei: nicht gefunden'],
   ['keeper: not running', 'Keeper: läuft nicht'],
   ['full', 'voll'],

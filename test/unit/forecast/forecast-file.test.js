@@ -59,7 +59,7 @@ const warn = (/** @type {string} */ sentence) => void warnings.push(sentence);
 /** @param {{ intervalMs?: number, workers?: number, settings?: object }} [options] */
 async function start({ intervalMs, ...options } = {}) {
   const { engine, ...rest } = host(options);
-  const file = new ForecastFile({ engine, ...rest }, 'node-1', STAGE, warn, intervalMs);
+  const file = new ForecastFile({ engine, ...rest }, 'node-1', STAGE, warn, { intervalMs });
   await file.loaded;
   return { engine, file };
 }

@@ -75,8 +75,12 @@ describe('the status', () => {
     bytes: 1,
     begun: true
   };
-  const shown = (/** @type {object} */ change, rates = { recordsIn: 5, copiesDropped: 0 }) =>
-    shownOf(2)(
+  const shown = (
+    /** @type {object} */ change,
+    rates = { recordsIn: 5, copiesDropped: 0 },
+    progress = /** @type {{ done: number, of: number } | null} */ (null)
+  ) =>
+    shownOf(2, () => progress)(
       rates,
       { stages: [{ id: 7, forecast: { ...counters, ...change } }] },
       { stage: 7, carriage: () => ' · native' }
@@ -91,6 +95,15 @@ describe('the status', () => {
     [{ begun: false }, 'yellow', 'reading what it had learned']
   ])('of %j is %s "%s"', (change, fill, text) => {
     expect(shown(change)).toMatchObject({ fill, text });
+  });
+
+  test('shows how much of the history is learned until the stage begins', () => {
+    const progress = { done: 3, of: 20 };
+    expect(shown({ begun: false }, undefined, progress)).toMatchObject({
+      fill: 'yellow',
+      text: 'learning from 3 of 20 series'
+    });
+    expect(shown({}, undefined, progress).text).toBe('5/s · 2 series · native');
   });
 
   test('shows copies that were dropped before all else, and a stage that is not there', () => {

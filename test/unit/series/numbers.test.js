@@ -1,7 +1,7 @@
 'use strict';
 
 const { parsePath, sqlPath, valueAt } = require('../../../nodes/lib/series/json-path');
-const { numbersOf } = require('../../../nodes/lib/series/numbers');
+const { nameOf, numbersOf } = require('../../../nodes/lib/series/numbers');
 const { parseChoices, schema } = require('../../../nodes/lib/series/series-settings');
 const { seeded } = require('../../fixtures/random');
 
@@ -33,6 +33,26 @@ describe('the numbers of a record', () => {
     [true, {}],
     [Infinity, {}]
   ])('are found in %p', (payload, expected) => expect(read(payload)).toEqual(expected));
+
+  test.each([
+    ['$', 21.5, '', false],
+    ['$', 21.5, '', true],
+    ['t', { t: 21.5 }, '', false],
+    ['$.a.b[1].c', { a: { b: [1, { c: 21.5 }] } }, '', true],
+    ['$.t', { t: 21.5, u: 1 }, 'warmth = t, $.u', true],
+    ['["is on"]', { 'is on': 21.5 }, 'on = ["is on"]', false]
+  ])('have the name of their path: %p in %j', (path, payload, list, byTopic) => {
+    const options = { choices: parseChoices(list), byTopic, maxValues: 64 };
+    const name = nameOf('d/pump-1/temp', parsePath(path), options);
+    const { names, values } = numbersOf(payload, 'd/pump-1/temp', options);
+    expect(name).toBe(names[values.indexOf(21.5)]);
+  });
+
+  test('have no name if they are not chosen, too deep, or named too long', () => {
+    expect(nameOf('t', ['u'], { choices: parseChoices('t'), byTopic: false })).toBeNull();
+    expect(nameOf('t', new Array(9).fill('a'), { choices: [], byTopic: false })).toBeNull();
+    expect(nameOf('x'.repeat(129), [], { choices: [], byTopic: true })).toBeNull();
+  });
 
   test('are those of the chosen paths, with true and false as 1 and 0', () => {
     const choices = parseChoices('temperature = $.t, radio.rssi, on = ["is on"], list[1], missing = a.b');

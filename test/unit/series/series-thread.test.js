@@ -50,6 +50,44 @@ const read = async (thread, device = 'a') => {
     .map((line) => JSON.parse(line));
 };
 
+test('gives the points of a series in pages, oldest first', async () => {
+  const thread = open();
+  await Promise.all(Array.from({ length: 2500 }, (_, i) => put(thread, { ts: START + i, values: [i] })));
+  const seen = [];
+  for (let from = START; from !== null;) {
+    const page = await thread.points({ device: 'a', name: 'x' }, { from, to: START + 2400, limit: 1000 });
+    expect(ArrayBuffer.isView(page.times)).toBe(true);
+    expect(page.times.length).toBe(page.values.length);
+    seen.push(...page.values);
+    from = page.next;
+  }
+  expect(seen).toEqual(Array.from({ length: 2400 }, (_, i) => i));
+  const none = await thread.points({ device: 'a', name: 'y' }, { from: 0, to: 8e15, limit: 10 });
+  expect([none.times.length, none.next]).toEqual([0, null]);
+});
+
+test.each(/** @type {const} */ (['latest', 'all']))(
+  'knows the topics of each device (%s)',
+  async (search) => {
+    const thread = open({ search });
+    for (const [device, topic] of ['b t', 'a u', 'a t', 'a t'].map((each) => each.split(' ')))
+      await put(thread, { device, topic });
+    const first = await thread.topics({ device: '', topic: '' }, 2);
+    const rest = await thread.topics(first[1], 2);
+    expect([...first, ...rest]).toEqual([
+      { device: 'a', topic: 't' },
+      { device: 'a', topic: 'u' },
+      { device: 'b', topic: 't' }
+    ]);
+  }
+);
+
+test('knows no topics while the search is off', async () => {
+  const thread = open({ search: 'off' });
+  await put(thread, {});
+  expect(await thread.topics({ device: '', topic: '' }, 10)).toEqual([]);
+});
+
 test('completes a record when it is on disk, and answers questions', async () => {
   const thread = open();
   await Promise.all(Array.from({ length: 3000 }, (_, i) => put(thread, { ts: START + i, values: [i] })));
