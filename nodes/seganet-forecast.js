@@ -5,7 +5,7 @@ require('./lib/capabilities').use('forecast');
 const { onInput } = require('./lib/base/message-input');
 const { toRecord } = require('./lib/base/record');
 const { join } = require('./lib/engine/join');
-const { fileOfNode, parseForecast, schema, seriesNodes, shownOf } = require('./lib/forecast');
+const { fileOfNode, noteSeason, parseForecast, schema, seriesNodes, shownOf } = require('./lib/forecast');
 
 /** @param {import('node-red').NodeAPI} RED */
 module.exports = function (RED) {
@@ -28,6 +28,7 @@ module.exports = function (RED) {
         shown: shownOf(values.maxSeries, () => file?.progress ?? null),
         planned: () => {
           const stage = host.stageOf(this.id);
+          noteSeason(host, stage, settings);
           if (host.keptIn !== '') file = fileOfNode(host, this.id, stage, warn, lessons);
         }
       };

@@ -170,6 +170,12 @@ test('learns what a series node of the flow has stored, and is trusted at once',
     helper.getNode('in').receive({ deviceId: 'd', topic: 'x', payload: { t: 500 } });
     await until(() => seen.length === 1, 'the message');
     expect(seen[0].forecast).toMatchObject({ trusted: true, anomaly: true });
+    const { body } = await helper.request().get('/seganet/values?details=1').expect(200);
+    expect(body.values[0].forecast).toMatchObject({
+      node: 'judge',
+      trusted: true,
+      anomalies: [{ value: 500 }]
+    });
     expect(errors()).toEqual([]);
   } finally {
     await helper.unload();

@@ -8,6 +8,8 @@
  * @property {() => any} [threads] loads the module with the classes of its threads
  * @property {import('../metrics').MetricsAddition} [metrics]
  * @property {import('../live/snapshot').MakeLiveAddition} [live]
+ * @property {(host: any, rows: any[]) => void} [valueDetails] adds members to rows of last values of an engine, for a
+ *   viewer that asks for details; called for each answer
  * @property {(host: import('./host').EngineHost, node: import('./join').EngineNode, RED: import('node-red').NodeAPI) =>
  *   unknown} [engine] called with each engine that has started
  * @property {() => import('../events/event-book').Fact[]} [facts] what lasts now, of the kinds that the event watch observes

@@ -77,6 +77,7 @@ function addEndpoints(RED, engines, events) {
   const complaints = new Complaints((sentence) => RED.log.error(sentence));
   addLive(RED.httpAdmin, mayRead, () => [...engines].map(liveEngine), {
     additions: () => additions('live'),
+    valueDetails: () => additions('valueDetails'),
     events: () => events.book.summary(),
     onFault: ({ message, stack = message }) =>
       complaints.tell(message, `Internal error in the live view. Please report it: ${stack}`)

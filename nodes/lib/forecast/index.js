@@ -3,7 +3,8 @@
 
 const { seriesNodes } = require('../series');
 const { fileOfNode } = require('./forecast-file');
+const { noteSeason } = require('./outlook');
 const { parseForecast, schema } = require('./settings');
 const { shownOf } = require('./status');
 
-module.exports = { fileOfNode, parseForecast, schema, seriesNodes, shownOf };
+module.exports = { fileOfNode, noteSeason, parseForecast, schema, seriesNodes, shownOf };

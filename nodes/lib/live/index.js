@@ -17,7 +17,8 @@ const { addValues } = require('./value-endpoints');
  * @param {any} mayRead middleware that checks the permission for the stream
  * @param {() => LiveEngine[]} engines
  * @param {{ onFault: (error: Error) => void, additions: () => import('./snapshot').MakeLiveAddition[],
- *   events: () => object }} options as those of LiveStream
+ *   valueDetails?: () => import('./value-endpoints').AddDetails[], events: () => object }} options as those of LiveStream;
+ *   valueDetails: of capabilities
  */
 function addLive(app, mayRead, engines, options) {
   const stream = new LiveStream(engines, options);
@@ -37,7 +38,7 @@ function addLive(app, mayRead, engines, options) {
     if (request.method === 'HEAD') return response.status(200).end();
     stream.add(response, query, mayWrite(request));
   });
-  addValues(app, mayRead, engines, options.onFault);
+  addValues(app, mayRead, engines, options.onFault, options.valueDetails);
   const sendFile = (/** @type {string} */ name) => {
     const { type, file } = pageFile(name);
     return (/** @type {any} */ _request, /** @type {any} */ response) =>

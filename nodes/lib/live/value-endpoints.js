@@ -8,6 +8,7 @@ const { ValueStream } = require('./value-stream');
 /**
  * @typedef {import('./live-stream').LiveEngine} LiveEngine
  * @typedef {NonNullable<LiveEngine['host']>} Host
+ * @typedef {(host: Host, rows: object[]) => void} AddDetails adds members to rows
  */
 
 /**
@@ -15,8 +16,9 @@ const { ValueStream } = require('./value-stream');
  * @param {any} mayRead middleware that checks the permission
  * @param {() => LiveEngine[]} engines
  * @param {(error: Error) => void} onFault
+ * @param {() => AddDetails[]} [details] what others know of the values
  */
-function addValues(app, mayRead, engines, onFault) {
+function addValues(app, mayRead, engines, onFault, details = () => []) {
   const engineOf = (/** @type {string} */ id) =>
     id === '' ? engines()[0] : engines().find((engine) => engine.id === id);
   const stream = new ValueStream(engineOf, { onFault });
@@ -53,8 +55,10 @@ function addValues(app, mayRead, engines, onFault) {
   app.get(
     '/seganet/values',
     mayRead,
-    answer(parseValueQuery, async ({ engine }, request, response) => {
-      send(response, await readValues(engine, request, { isOver: () => response.destroyed }));
+    answer(parseValueQuery, async (host, request, response) => {
+      const page = await readValues(host.engine, request, { isOver: () => response.destroyed });
+      if (request.details) for (const add of details()) add(host, page.values);
+      send(response, page);
     })
   );
   app.get(

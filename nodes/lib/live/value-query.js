@@ -17,8 +17,8 @@ const ONLY_SLASHES = /^\/*$/;
  * @typedef {import('../../../native/index.js').ValueQuery} NativeQuery
  * @typedef {import('../../../native/index.js').DeviceValue} DeviceValue
  * @typedef {import('../../../native/index.js').ValueKey} ValueKey
- * @typedef {{ engine: string, query: NativeQuery & { limit: number }, sinceMs: number | null }} ValueRequest engine: id,
- *   '' = the first; sinceMs: ms since 1970, null = all values
+ * @typedef {{ engine: string, query: NativeQuery & { limit: number }, sinceMs: number | null, details: boolean }} ValueRequest
+ *   engine: id, '' = the first; sinceMs: ms since 1970, null = all values; details: what capabilities know, too
  */
 
 /**
@@ -42,7 +42,8 @@ function parseValueQuery(given) {
       filter: text('topic', MAX_TOPIC),
       search: text('q', MAX_TEXT)
     },
-    sinceMs: since === '' ? null : Number(since)
+    sinceMs: since === '' ? null : Number(since),
+    details: text('details', 1) === '1'
   };
 }
 

@@ -23,7 +23,8 @@ function startEngine(options = {}) {
 
 /** Serves these engines. */
 async function serve(
-  engines = [{ id: 'e1', host: { engine: startEngine(), keepsValues: true }, reason: '' }]
+  engines = [{ id: 'e1', host: { engine: startEngine(), keepsValues: true }, reason: '' }],
+  details = /** @type {import('../../../nodes/lib/live/value-endpoints').AddDetails[]} */ ([])
 ) {
   /** @type {Error[]} */
   const faults = [];
@@ -37,7 +38,8 @@ async function serve(
     app,
     mayRead,
     () => /** @type {any} */ (engines),
-    (error) => void faults.push(error)
+    (error) => void faults.push(error),
+    () => details
   );
   /** @type {import('node:http').Server} */
   const server = await new Promise((resolve) => {
@@ -70,6 +72,18 @@ const keeps = (engine, count) => until(() => engine.stats().keptValues === count
 
 /** @param {{ values: { device: string, topic: string }[] }} page */
 const names = ({ values }) => values.map(({ device, topic }) => `${device}:${topic}`).join(' ');
+
+test('has what capabilities know of the values only if that is asked for', async () => {
+  const { engines, engine, get } = await serve(undefined, [
+    (host, rows) => rows.forEach((row) => Object.assign(row, { known: host === engines[0].host }))
+  ]);
+  push(engine, 'a', '1');
+  await keeps(engine, 1);
+  expect((await get('values?details=1')).body.values[0]).toMatchObject({ device: 'a', known: true });
+  for (const query of ['', '?details=', '?details=0'])
+    expect((await get(`values${query}`)).body.values[0]).not.toHaveProperty('known');
+  expect((await get('values?details=true')).status).toBe(400);
+});
 
 test('answers with text, base64, or a mark for what was too long', async () => {
   const { engine, get } = await serve();

@@ -36,6 +36,13 @@ export function count(value) {
   return value < 999950000 ? `${oneDigit(value / 1e6)}${GAP}M` : `${oneDigit(value / 1e9)}${GAP}G`;
 }
 
+/** A number with up to four digits that count: 21.43, 0.0012, 12346. null = unknown. */
+export function figure(value) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return '–';
+  const short = Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(4));
+  return String(short).replace('.', decimalSign);
+}
+
 /** Bytes: 812 B, 1.5 KiB. */
 export function bytes(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–';

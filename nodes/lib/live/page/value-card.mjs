@@ -2,7 +2,7 @@
 // text.
 
 import { h, setAttribute, setText, svg } from './dom.mjs';
-import { bytes, count, duration, visible } from './format.mjs';
+import { bytes, count, duration, figure, visible } from './format.mjs';
 
 /** Units of a line of the last hour, whose minutes are its width; a younger value has at least so many minutes. */
 const HEIGHT = 20;
@@ -54,16 +54,21 @@ export class ValueCard {
   #topic = h('span', { class: 'topic' });
   #device = h('span', { class: 'device' });
   #reading = h('p', { class: 'reading' });
+  #band = svg('path', { class: 'band' });
+  #expected = svg('path', { class: 'expected' });
   #line = svg('path');
+  #anomalies = svg('path', { class: 'anomalies' });
   #picture;
   #range = h('span', { class: 'unseen' });
+  #outlook = h('p', { class: 'about' });
   #about = h('p', { class: 'about' });
   #value = null;
   #read = null;
 
   constructor(t) {
     this.#t = t;
-    this.#picture = svg('svg', { preserveAspectRatio: 'none', 'aria-hidden': 'true' }, this.#line);
+    const frame = { preserveAspectRatio: 'none', 'aria-hidden': 'true' };
+    this.#picture = svg('svg', frame, this.#band, this.#expected, this.#line, this.#anomalies);
     this.element = h(
       'li',
       { class: 'value' },
@@ -71,6 +76,7 @@ export class ValueCard {
       this.#reading,
       this.#picture,
       this.#range,
+      this.#outlook,
       this.#about
     );
   }
@@ -82,7 +88,10 @@ export class ValueCard {
     setAttribute(this.#topic, 'title', visible(value.topic));
     setText(this.#device, visible(value.device));
     this.#showReading(value);
-    this.#showLine(value.line ?? []);
+    this.#showLine(value.line ?? [], value.forecast ?? {});
+    const outlook = value.forecast ? outlookOf(this.#t, value.forecast) : '';
+    setText(this.#outlook, outlook);
+    this.#outlook.hidden = outlook === '';
     this.age(now);
   }
 
@@ -117,25 +126,58 @@ export class ValueCard {
     this.element.classList.add('fresh');
   }
 
-  #showLine(line) {
+  #showLine(line, { bands = [], anomalies = [], from: start = 0, stepMs = 1 }) {
     const known = line.filter((each) => Number.isFinite(each));
-    const [lowest, highest] = [Math.min(...known), Math.max(...known)];
+    const also = [...bands.flat(), ...anomalies.map(({ value }) => value)].filter((each) => each !== null);
+    const [lowest, highest] = [Math.min(...known, ...also), Math.max(...known, ...also)];
     const y = (each) =>
       highest === lowest
         ? HEIGHT / 2
         : (HEIGHT - 1.5 - ((each - lowest) / (highest - lowest)) * (HEIGHT - 3)).toFixed(1);
-    let path = '';
-    for (const [index, each] of line.entries()) {
-      if (!Number.isFinite(each)) continue;
-      const isNext = index > 0 && Number.isFinite(line[index - 1]);
-      // A minute alone is a dot.
-      path += isNext ? `L${index} ${y(each)}` : `M${index} ${y(each)}h0.01`;
-    }
-    setAttribute(this.#line, 'd', path);
+    setAttribute(this.#line, 'd', pathOf(line, y));
+    const column = (index) => bands.map((band) => band[index]);
+    setAttribute(this.#expected, 'd', pathOf(column(0), y));
+    setAttribute(this.#band, 'd', areaOf(column(1), column(2), y));
+    const dots = anomalies.map(({ ts, value }) => `M${((ts - start) / stepMs).toFixed(1)} ${y(value)}h0.01`);
+    setAttribute(this.#anomalies, 'd', dots.join(''));
     const first = line.findIndex((each) => Number.isFinite(each));
     const from = Math.max(0, Math.min(first, MINUTES - LEAST_MINUTES));
-    setAttribute(this.#picture, 'viewBox', `${from} 0 ${MINUTES - from} ${HEIGHT}`);
-    const told = known.length > 0 ? { least: count(lowest), most: count(highest) } : null;
+    const to = Math.max(MINUTES, bands.length - 1);
+    setAttribute(this.#picture, 'viewBox', `${from} 0 ${to - from} ${HEIGHT}`);
+    const [least, most] = [Math.min(...known), Math.max(...known)];
+    const told = known.length > 0 ? { least: count(least), most: count(most) } : null;
     setText(this.#range, told ? this.#t('values.hour', told) : '');
   }
+}
+
+/** Returns the path of numbers, one a minute, with gaps where there is none. */
+function pathOf(numbers, y) {
+  let path = '';
+  for (const [index, each] of numbers.entries()) {
+    if (!Number.isFinite(each)) continue;
+    const isNext = index > 0 && Number.isFinite(numbers[index - 1]);
+    // A minute alone is a dot.
+    path += isNext ? `L${index} ${y(each)}` : `M${index} ${y(each)}h0.01`;
+  }
+  return path;
+}
+
+/** Returns the path around the area between two rows of numbers. */
+function areaOf(lows, highs, y) {
+  const points = [...highs.entries()].filter(([index, high]) => high !== null && lows[index] !== null);
+  if (points.length === 0) return '';
+  const above = points.map(([index, high]) => `${index} ${y(high)}`);
+  const below = points.map(([index]) => `${index} ${y(lows[index])}`).reverse();
+  return `M${[...above, ...below].join('L')}Z`;
+}
+
+/** Returns what is expected of a value, whether that is trusted, and why not. */
+function outlookOf(t, { expected, low, high, trusted, doubt, anomalies = [], ...seen }) {
+  const numbers = { expected: figure(expected), low: figure(low), high: figure(high) };
+  const parts = [t(expected === null ? 'values.forecast.none' : 'values.forecast.expected', numbers)];
+  const counts = { seasons: seen.seasons, seasonsNeeded: seen.seasonsNeeded };
+  const slots = { slots: seen.slots, slotsNeeded: seen.slotsNeeded };
+  parts.push(t(trusted ? 'values.forecast.trusted' : `values.forecast.${doubt}`, { ...counts, ...slots }));
+  if (anomalies.length > 0) parts.push(t('values.forecast.anomalies', { n: count(anomalies.length) }));
+  return parts.join(' · ');
 }

@@ -149,6 +149,7 @@ export class Values {
     const fields = {
       engine: this.#engine,
       limit: this.#size,
+      details: '1',
       after: this.#pages.at(-1),
       q: this.#search.value
     };
