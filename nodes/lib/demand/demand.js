@@ -1,8 +1,7 @@
 'use strict';
 // Monitoring on demand for one engine: "device X each 100 ms for 60 s". Those who ask about a device share one rate,
-// the shortest interval until the latest end. A device that the gateway reads is read more often. Any other one gets a
-// command, and one that restores its normal rate when the last question has ended. That restore is on disk before the
-// first command leaves, so it outlives the process, and it waits for a device that is away.
+// the shortest interval until the latest end (rates.js). What restores the normal rate is on disk before the first
+// command leaves, so it outlives the process, and it waits for a device that is away.
 //
 //   ask() ─▶ on disk ─▶ command or reading ─▶ end of the last question ─▶ restore ─▶ acknowledged: forgotten
 //
@@ -10,11 +9,10 @@
 
 const { guard } = require('../base/guard');
 const { checkLimits } = require('./limits');
-const { answer, makeRecord, settledOf, viewOf, wantedOf } = require('./record');
+const { Rates } = require('./rates');
+const { answer, makeRecord, settledOf, viewOf } = require('./record');
 const { Refusal } = require('./request');
 
-/** A device that did not acknowledge three times is tried again after this time, or when it connects. */
-const RETRY_MS = 60000;
 /** A restore that no device has taken for this time is given up. */
 const GIVE_UP_MS = 30 * 86_400_000;
 /** Longest delay of a timer. */
@@ -50,7 +48,7 @@ class Demand {
   /** @type {Set<Responsible>} */
   #responsible = new Set();
   #questions = 0;
-  #hasBegun = false;
+  #rates;
   #isClosed = false;
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
@@ -60,12 +58,30 @@ class Demand {
 
   /** @param {Parts} parts */
   constructor(parts) {
-    const { now = () => performance.now(), wall = Date.now, readers } = parts;
+    const { now = () => performance.now(), wall = Date.now, commands, readers, unrestored } = parts;
     this.#parts = parts;
     this.#now = now;
     this.#wall = wall;
     this.counters = { asked: 0, refused: 0, ended: 0, restored: 0, givenUp: 0 };
-    readers.onChange = (device) => this.#guard(() => this.#readersChanged(device));
+    this.#rates = new Rates({
+      commands,
+      readers,
+      now,
+      unrestored,
+      change: (record, state, reason) => this.#change(record, state, reason),
+      normal: (record) => {
+        this.#forget(record);
+        if (record.state !== 'refused') this.#change(record, 'normal');
+      },
+      refused: (record, reason) => {
+        this.#endAll(record, reason);
+        this.#change(record, 'refused', reason);
+      },
+      restored: () => void this.counters.restored++,
+      wakeAt: (at) => this.#wakeAt(at)
+    });
+    readers.onChange = (device) =>
+      this.#guard(() => this.#with(device, (it) => this.#rates.readersChanged(it)));
     this.#load();
   }
 
@@ -84,15 +100,15 @@ class Demand {
 
   /** Call it when the flows have started: questions go on whose devices have a node, the others end. */
   begin() {
-    this.#hasBegun = true;
+    this.#rates.hasBegun = true;
     for (const record of [...this.#devices.values()]) {
       record.responsible = this.#responsibleFor(record.device);
       // Without a restore on disk no command may leave: the question waits for the reader that it had.
       if (record.questions.size > 0 && record.writes === 0)
-        record.by = record.restore ? this.#byOf(record.device) : 'reading';
+        record.by = record.restore ? this.#rates.byOf(record.device) : 'reading';
       if (!record.responsible && record.questions.size > 0)
         this.#endAll(record, 'No demand node is responsible for the device any more.');
-      this.#apply(record);
+      this.#rates.apply(record);
     }
   }
 
@@ -116,7 +132,7 @@ class Demand {
       if (!isStored) return this.#view(record);
       record.retryAt = 0;
       const settled = settledOf(record);
-      this.#apply(record);
+      this.#rates.apply(record);
       if (record.state !== 'waiting') answer(record);
       const refusal = await settled;
       if (refusal) throw new Refusal(409, refusal);
@@ -159,7 +175,7 @@ class Demand {
       throw new Refusal(503, `The gateway cannot keep the question: ${message}.`);
     } finally {
       record.writes--;
-      if (record.writes === 0 && record.questions.size === 0) this.#apply(record);
+      if (record.writes === 0 && record.questions.size === 0) this.#rates.apply(record);
     }
     if (!record.questions.has(by)) return false;
     this.#set(record, by, asked);
@@ -172,7 +188,7 @@ class Demand {
     if (!record?.questions.has(by))
       throw new Refusal(404, 'There is no question of this asker about the device. It may have ended.');
     this.#end(record, by);
-    this.#apply(record);
+    this.#rates.apply(record);
     return this.#view(record);
   }
 
@@ -183,7 +199,7 @@ class Demand {
    */
   #admit(question) {
     const { device, by } = question;
-    if (this.#isClosed || !this.#hasBegun) throw new Refusal(503, 'The flows are starting. Ask again.');
+    if (this.#isClosed || !this.#rates.hasBegun) throw new Refusal(503, 'The flows are starting. Ask again.');
     const responsible = this.#responsibleFor(device);
     if (!responsible)
       throw new Refusal(404, 'No demand node is responsible for this device. Add one that matches it.');
@@ -197,7 +213,7 @@ class Demand {
     });
     if (this.#parts.store.isFull) throw new Refusal(503, 'Too many questions wait for the disk. Ask again.');
     const record = known ?? this.#make(device);
-    if (record.questions.size === 0) record.by = this.#byOf(device);
+    if (record.questions.size === 0) record.by = this.#rates.byOf(device);
     record.responsible = responsible;
     return record;
   }
@@ -234,11 +250,12 @@ class Demand {
   close() {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#rates.close();
     clearTimeout(this.#timer);
     this.#unfollow?.();
     this.#parts.readers.onChange = () => {};
     for (const record of this.#devices.values()) {
-      this.#read(record, 0);
+      this.#rates.read(record, 0);
       answer(record);
     }
     this.#parts.store.close();
@@ -268,7 +285,7 @@ class Demand {
       this.#set(record, by, { everyMs, endsAt: now + leftMs, isKept: true });
     }
     // Before the listeners open, so that a device gets its normal rate first.
-    for (const record of this.#devices.values()) if (record.questions.size === 0) this.#apply(record);
+    for (const record of this.#devices.values()) if (record.questions.size === 0) this.#rates.apply(record);
   }
 
   /** @param {string} device @returns {Device} */
@@ -276,7 +293,7 @@ class Demand {
     const record = makeRecord(device);
     this.#devices.set(device, record);
     this.#unfollow ??= this.#parts.deviceEvents.follow(({ kind, device: id }) => {
-      if (kind === 'connected') this.#guard(() => this.#connected(id));
+      if (kind === 'connected') this.#guard(() => this.#with(id, (it) => this.#rates.connected(it)));
     });
     return record;
   }
@@ -285,22 +302,23 @@ class Demand {
   #forget(record) {
     if (record.restore) this.#parts.store.restored(record.device);
     record.restore = null;
-    this.#read(record, 0);
+    this.#rates.read(record, 0);
     if (this.#devices.get(record.device) === record) this.#devices.delete(record.device);
     if (this.#devices.size > 0) return;
     this.#unfollow?.();
     this.#unfollow = null;
   }
 
+  /** @param {string} device @param {(record: Device) => void} act called if something is known of the device */
+  #with(device, act) {
+    const record = this.#devices.get(device);
+    if (record) act(record);
+  }
+
   /** @param {string} device @returns {Responsible | null} the node of this very id, else the first that matches */
   #responsibleFor(device) {
     const all = [...this.#responsible].filter(({ way }) => way.matches(device));
     return all.find(({ way }) => way.isExactly(device)) ?? all[0] ?? null;
-  }
-
-  /** @param {string} device */
-  #byOf(device) {
-    return this.#parts.readers.has(device) ? 'reading' : 'command';
   }
 
   /** @param {Device} record @param {string} by @param {Asked | undefined} asked undefined = none */
@@ -326,127 +344,6 @@ class Demand {
   #endAll(record, reason) {
     for (const by of [...record.questions.keys()]) this.#end(record, by);
     record.reason = reason;
-  }
-
-  /** Brings the device to the rate that is wanted. @param {Device} record */
-  #apply(record) {
-    if (this.#isClosed) return;
-    const wanted = wantedOf(record);
-    if (wanted && !this.#hasBegun) return;
-    this.#read(record, record.by === 'reading' ? (wanted?.everyMs ?? 0) : 0);
-    if (wanted && record.by === 'command') return this.#command(record, wanted);
-    if (wanted) this.#change(record, record.reading ? 'on' : 'waiting');
-    this.#restore(record, wanted !== null);
-  }
-
-  /** @param {Device} record @param {number} everyMs 0 = not beside what its node does anyway */
-  #read(record, everyMs) {
-    if ((record.reading?.everyMs ?? 0) === everyMs) return;
-    const { device, reading } = record;
-    record.reading = null;
-    reading?.end();
-    const { readers } = this.#parts;
-    if (everyMs > 0 && readers.has(device)) record.reading = { everyMs, end: readers.start(device, everyMs) };
-  }
-
-  /** @param {Device} record @param {{ everyMs: number, endsAt: number }} wanted */
-  #command(record, wanted) {
-    const { sent, responsible, retryAt } = record;
-    if (!responsible || retryAt > this.#now()) return;
-    const { way } = responsible;
-    const isSame = sent?.everyMs === wanted.everyMs;
-    if (isSame && (!way.sendsEnd || sent.endsAt >= wanted.endsAt)) return;
-    const command = way.command(record.device, wanted.everyMs, wanted.endsAt - this.#now());
-    record.sent = wanted;
-    this.#change(record, 'waiting');
-    this.#lead(record, command, (status, reason) => {
-      if (status === 'taken') return this.#change(record, 'on');
-      record.sent = null;
-      if (status === 'timeout') return this.#silent(record, reason);
-      this.#endAll(record, `The device refused the rate. ${reason}`.trim());
-      this.#change(record, 'refused', record.reason);
-      this.#apply(record);
-    });
-  }
-
-  /** @param {Device} record @param {boolean} isAsked by reading */
-  #restore(record, isAsked) {
-    const { device, restore, job, retryAt } = record;
-    const isOwed = restore && (record.isTouched || !this.#parts.commands.retract(device));
-    if (!isOwed) {
-      record.job = null;
-      if (isAsked || record.writes > 0) return;
-      this.#forget(record);
-      if (record.state !== 'refused') this.#change(record, 'normal');
-      return;
-    }
-    record.isTouched = true;
-    if ((job && !record.sent) || retryAt > this.#now()) return;
-    record.sent = null;
-    if (!isAsked) this.#change(record, 'restoring');
-    this.#lead(record, restore, (status, reason) => {
-      if (status === 'timeout') return this.#silent(record, reason);
-      if (status === 'taken') {
-        this.counters.restored++;
-        record.isTouched = false;
-        return this.#apply(record);
-      }
-      // It is tried again when the device connects.
-      record.retryAt = Infinity;
-      this.#change(record, 'refused', `The device refused its normal rate. ${reason}`.trim());
-      this.#parts.unrestored(device, reason);
-    });
-  }
-
-  /**
-   * @param {Device} record
-   * @param {{ device: string, topic: string, payload: Buffer }} command
-   * @param {(status: 'taken' | 'refused' | 'timeout', reason: string) => void} ended called unless another one was sent
-   */
-  #lead(record, command, ended) {
-    const job = {};
-    record.job = job;
-    const isRate = record.sent !== null;
-    this.#parts.commands.lead(command, {
-      doubted: () => void (record.isTouched = true),
-      ended: (status, reason) => {
-        if (isRate && status !== 'refused') record.isTouched = true;
-        if (record.job !== job || this.#isClosed) return;
-        record.job = null;
-        ended(status, reason);
-      }
-    });
-  }
-
-  /** @param {Device} record @param {string} reason */
-  #silent(record, reason) {
-    record.retryAt = this.#now() + RETRY_MS;
-    this.#wakeAt(record.retryAt);
-    this.#change(record, 'silent', reason);
-  }
-
-  /** @param {string} device */
-  #connected(device) {
-    const record = this.#devices.get(device);
-    if (!record || record.by === 'reading') return;
-    record.retryAt = 0;
-    // It may have started again, with its normal rate. A command that waits goes out now anyway.
-    if (!record.job) record.sent = null;
-    this.#apply(record);
-  }
-
-  /** @param {string} device */
-  #readersChanged(device) {
-    const record = this.#devices.get(device);
-    if (!record) return;
-    // A device that had no reader when it was asked about, such as one that signs in later.
-    if (record.by === 'command' && !record.isTouched && record.questions.size > 0) {
-      record.by = this.#byOf(device);
-      record.sent = null;
-    }
-    if (record.by !== 'reading') return;
-    this.#read(record, 0);
-    this.#apply(record);
   }
 
   /** @param {number} at monotonic */
@@ -475,7 +372,7 @@ class Demand {
       if (isDue) record.retryAt = 0;
       const before = record.questions.size;
       for (const [by, { endsAt }] of record.questions) if (endsAt <= now) this.#end(record, by);
-      if (isDue || record.questions.size < before) this.#apply(record);
+      if (isDue || record.questions.size < before) this.#rates.apply(record);
       for (const { endsAt } of record.questions.values()) next = Math.min(next, endsAt);
       if (record.retryAt > 0) next = Math.min(next, record.retryAt);
     }
