@@ -17,6 +17,8 @@ const { Refusal } = require('./request');
 const GIVE_UP_MS = 30 * 86_400_000;
 /** Longest delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
+/** Least time between two looks at all devices: many questions that end one after another share one. */
+const TICK_MS = 50;
 
 /**
  * @typedef {import('./request').Question} Request
@@ -48,11 +50,14 @@ class Demand {
   /** @type {Set<Responsible>} */
   #responsible = new Set();
   #questions = 0;
+  /** Devices by state. @type {Record<string, number>} */
+  #states = { waiting: 0, on: 0, silent: 0, refused: 0, restoring: 0 };
   #rates;
   #isClosed = false;
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
   #timerAt = Infinity;
+  #tickedAt = -Infinity;
   /** @type {(() => void) | null} */
   #unfollow = null;
 
@@ -240,10 +245,7 @@ class Demand {
   }
 
   figures() {
-    /** @type {Record<string, number>} */
-    const devices = { waiting: 0, on: 0, silent: 0, refused: 0, restoring: 0 };
-    for (const { state } of this.#devices.values()) devices[state] = (devices[state] ?? 0) + 1;
-    return { questions: this.#questions, devices, counters: this.counters };
+    return { questions: this.#questions, devices: { ...this.#states }, counters: this.counters };
   }
 
   /** Questions and restores stay on disk. */
@@ -292,6 +294,7 @@ class Demand {
   #make(device) {
     const record = makeRecord(device);
     this.#devices.set(device, record);
+    this.#states[record.state]++;
     this.#unfollow ??= this.#parts.deviceEvents.follow(({ kind, device: id }) => {
       if (kind === 'connected') this.#guard(() => this.#with(id, (it) => this.#rates.connected(it)));
     });
@@ -303,10 +306,18 @@ class Demand {
     if (record.restore) this.#parts.store.restored(record.device);
     record.restore = null;
     this.#rates.read(record, 0);
-    if (this.#devices.get(record.device) === record) this.#devices.delete(record.device);
+    if (this.#isKnown(record)) {
+      this.#devices.delete(record.device);
+      this.#states[record.state]--;
+    }
     if (this.#devices.size > 0) return;
     this.#unfollow?.();
     this.#unfollow = null;
+  }
+
+  /** @param {Device} record */
+  #isKnown(record) {
+    return this.#devices.get(record.device) === record;
   }
 
   /** @param {string} device @param {(record: Device) => void} act called if something is known of the device */
@@ -351,7 +362,8 @@ class Demand {
     if (at >= this.#timerAt || this.#isClosed) return;
     clearTimeout(this.#timer);
     this.#timerAt = at;
-    const waitMs = Math.min(Math.max(0, Math.ceil(at - this.#now())), MAX_TIMER_MS);
+    const from = Math.max(at, this.#tickedAt + TICK_MS);
+    const waitMs = Math.min(Math.max(0, Math.ceil(from - this.#now())), MAX_TIMER_MS);
     this.#timer = setTimeout(() => this.#guard(() => this.#tick()), waitMs);
   }
 
@@ -366,6 +378,7 @@ class Demand {
   #tick() {
     this.#timerAt = Infinity;
     const now = this.#now();
+    this.#tickedAt = now;
     let next = Infinity;
     for (const record of [...this.#devices.values()]) {
       const isDue = record.retryAt > 0 && record.retryAt <= now;
@@ -382,6 +395,10 @@ class Demand {
   /** @param {Device} record @param {State} state @param {string} [reason] */
   #change(record, state, reason = '') {
     const isSame = record.state === state && record.reason === reason;
+    if (this.#isKnown(record)) {
+      this.#states[record.state]--;
+      this.#states[state]++;
+    }
     record.state = state;
     record.reason = reason;
     if (state !== 'waiting') answer(record, state === 'refused' ? reason : '');

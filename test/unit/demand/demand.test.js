@@ -48,6 +48,22 @@ test('the shortest interval and the latest end win, and the normal rate follows 
   expect(world.states.at(-1)).toEqual(['a', 'normal', 0]);
 });
 
+test('ends questions whose ends follow one another closely together, at most 50 ms late', async () => {
+  const world = start();
+  await world.ask({ device: 'a', forS: 1 });
+  for (const device of ['b', 'c', 'd']) {
+    world.connected.add(device);
+    await world.pass(10);
+    await world.ask({ device, forS: 1 });
+  }
+  await world.pass(970);
+  expect(world.demand.list('', 9).map(({ device }) => device)).toEqual(['b', 'c', 'd']);
+  await world.pass(49);
+  expect(world.demand.list('', 9)).toHaveLength(3);
+  await world.pass(1);
+  expect(world.demand.list('', 9)).toEqual([]);
+});
+
 test('has no timer, no follower and no file without a question, and none after the last restore', async () => {
   const world = start();
   const followed = jest.spyOn(world.deviceEvents, 'follow');
@@ -344,6 +360,9 @@ test('leaves no device behind, whatever happens: 300 random steps', async () => 
       world.answers = pick([{ end: 'taken' }, { end: 'timeout' }, { end: 'offline', isDoubtful: true }]); // prettier-ignore
     else if (what < 0.82) world.kill();
     await world.pass(pick([0, 10, 60, 500, 1500]));
+    const counted = { waiting: 0, on: 0, silent: 0, refused: 0, restoring: 0 };
+    for (const { state } of world.demand.list('', 10)) counted[state]++;
+    expect(world.demand.figures().devices).toEqual(counted);
   }
   world.answers = { end: 'taken' };
   for (const device of ids) await world.connect(device);
