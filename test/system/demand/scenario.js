@@ -1,43 +1,21 @@
 'use strict';
-// Asks about real MQTT devices, which disconnect and return, while the gateway is killed once. At the end each device
-// must have its normal rate.
+// Asks about real MQTT devices, which disconnect and return, while the gateway is killed. After each kill all questions
+// that it accepted must be there. At the end each device must have its normal rate.
 
 const fs = require('node:fs');
-const mqtt = require('mqtt');
+const os = require('node:os');
 const { setTimeout: delay } = require('node:timers/promises');
 const { startFlow } = require('../../fixtures/gateway/deployed');
 const { eventually, freePort, waitForPort } = require('../../../bench/harness/net');
+const { readGroup } = require('../../../bench/harness/proc');
+const { draws } = require('../../fixtures/random');
+const { Asker, SHORT_S } = require('./asker');
+const { Device } = require('./device');
+const { compileSlowSync } = require('./slow-sync');
 
-const ASKERS = 10;
-const EVERY_MS = [100, 250, 500];
-const MAX_FOR_S = 5;
-
-/** A device that keeps its rate over a lost connection, so that a forgotten restore shows. */
-class Device {
-  everyMs = 0;
-  commands = 0;
-  wasFast = false;
-
-  /** @param {string} id @param {number} port */
-  constructor(id, port) {
-    this.id = id;
-    this.client = mqtt.connect(`mqtt://127.0.0.1:${port}`, { clientId: id, reconnectPeriod: 300 });
-    this.client.on('error', () => {});
-    this.client.on('connect', () => this.client.subscribe(`cmd/${id}/rate`, { qos: 1 }, () => {}));
-    this.client.on('message', (_topic, payload) => {
-      this.everyMs = JSON.parse(payload.toString()).everyMs;
-      this.commands++;
-      this.wasFast ||= this.everyMs > 0;
-    });
-  }
-
-  /** @param {number} ms */
-  leave(ms) {
-    // Without DISCONNECT, as a device that loses its network.
-    this.client.stream.destroy();
-    this.client.options.reconnectPeriod = ms;
-  }
-}
+/** One of so many questions makes a device leave. */
+const LEAVE_EACH = 3;
+const LOOK_MS = 100;
 
 /** @param {number} port */
 function flowOf(port) {
@@ -61,87 +39,117 @@ function flowOf(port) {
 }
 
 /**
- * @param {{ count: number, seconds: number, perS: number, random: ReturnType<typeof import('../../fixtures/random').seeded>,
- *   log?: (line: string) => void }} options perS: questions a second
+ * @typedef {object} Options
+ * @property {number} count of devices
+ * @property {number} seconds in which the gateway is asked, without its restarts
+ * @property {number} perS questions a second
+ * @property {number} kills
+ * @property {number} longS duration of a long question
+ * @property {number} [syncMs] how much longer a sync of the file of the questions takes
+ * @property {ReturnType<typeof import('../../fixtures/random').seeded>} random
+ * @property {(line: string) => void} [log]
  */
-async function runDemand({ count, seconds, perS, random, log = () => {} }) {
+
+/** @param {Options} options */
+async function runDemand({ count, seconds, perS, kills, longS, syncMs = 0, random, log = () => {} }) {
   const port = await freePort();
   const flow = flowOf(port);
-  let gateway = await startFlow(flow);
+  const shim = syncMs > 0 ? compileSlowSync(syncMs, 'demand.db') : null;
+  let gateway = await startFlow(flow, undefined, shim?.env);
   const { home } = gateway;
-  const devices = Array.from({ length: count }, (_, i) => new Device(`dev-${i}`, port));
-  const told = { asked: 0, on: 0, waiting: 0, refused: 0, unanswered: 0 };
-  const admin = () => `http://127.0.0.1:${gateway.adminPort}/seganet`;
-  const pick = (/** @type {any[]} */ list) => list[random.integer(list.length)];
-  /** @type {Set<Promise<void>>} */
-  const open = new Set();
-  const ask = async () => {
-    const question = {
-      device: pick(devices).id,
-      by: `asker-${random.integer(ASKERS)}`,
-      everyMs: pick(EVERY_MS),
-      forS: 1 + random.integer(MAX_FOR_S)
-    };
-    told.asked++;
-    try {
-      const response = await fetch(`${admin()}/demand`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(question)
-      });
-      const { state } = /** @type {any} */ (await response.json());
-      if (response.status !== 200) told.refused++;
-      else if (state === 'on') told.on++;
-      else told.waiting++;
-    } catch {
-      // The gateway was killed.
-      told.unanswered++;
-    }
+  const { pick, between } = draws(random);
+  const devices = Array.from({ length: count }, (_, i) => new Device(`dev-${i}`, port, between(1000, 3000)));
+  const asker = new Asker({
+    devices: devices.map(({ id }) => id),
+    perS,
+    longS,
+    random,
+    adminPort: () => gateway.adminPort
+  });
+  /** What the gateway used while it was asked. */
+  const used = { seconds: 0, cpuSeconds: 0, looksMs: /** @type {number[]} */ ([]) };
+  /** @type {string[]} */
+  const lost = [];
+  let survived = 0;
+  let isOver = false;
+  const leave = async () => {
+    for (; !isOver; await delay((LEAVE_EACH * 1000) / perS)) pick(devices).leave(between(300, 2800));
   };
+  const watch = async () => {
+    const [begun, cpu] = [performance.now(), readGroup(gateway.child.pid).cpuSeconds];
+    asker.countsFrom = begun;
+    const until = begun + (seconds * 1000) / (kills + 1);
+    for (; performance.now() < until; await delay(LOOK_MS)) used.looksMs.push(await asker.look());
+    used.cpuSeconds += readGroup(gateway.child.pid).cpuSeconds - cpu;
+    asker.countsFrom = Infinity;
+    used.seconds += (performance.now() - begun) / 1000;
+  };
+  const areConnected = () => devices.filter(({ client }) => client.connected).length > count * 0.9;
   try {
-    await eventually(() => devices.every(({ client }) => client.connected), {
-      timeoutMs: 60000,
-      what: 'the devices'
-    });
-    const [begun, killAt] = [performance.now(), (seconds * 1000) / 2];
-    /** @type {Promise<void> | null} */
-    let restart = null;
-    for (let n = 0; performance.now() - begun < seconds * 1000; n++) {
-      const answered = ask().finally(() => open.delete(answered));
-      open.add(answered);
-      if (n % 3 === 0) pick(devices).leave(300 + random.integer(2500));
-      if (!restart && performance.now() - begun > killAt) {
-        log(`kill -9 after ${told.asked} questions`);
-        restart = gateway.end('SIGKILL').then(async () => {
-          gateway = await startFlow(flow, home);
-          await waitForPort(port);
-        });
-      }
-      await delay(1000 / perS);
+    await eventually(areConnected, { timeoutMs: 60000, what: 'the devices' });
+    const asking = asker.run();
+    const leaving = leave();
+    for (let kill = 0; kill < kills; kill++) {
+      await watch();
+      log(`kill -9 after ${asker.told.asked} questions`);
+      await gateway.end('SIGKILL');
+      gateway = await startFlow(flow, home, shim?.env);
+      await waitForPort(port);
+      const views = await asker.views();
+      const now = performance.now();
+      lost.push(...asker.ledger.lost(views, now));
+      survived += asker.ledger.open(now);
+      await eventually(areConnected, { timeoutMs: 60000, what: 'the devices after the kill' });
     }
-    await restart;
-    await Promise.all(open);
-    const left = async () => /** @type {any} */ (await (await fetch(`${admin()}/demand`)).json());
+    await watch();
+    const load = os.loadavg()[0];
+    isOver = true;
+    asker.stop();
+    await Promise.all([asking, leaving]);
     const endedAt = performance.now();
-    await eventually(async () => (await left()).devices.length === 0, {
+    // The short ones end by themselves meanwhile.
+    await delay(SHORT_S * 1000);
+    await asker.endAll();
+    await eventually(async () => (await asker.views()).length === 0, {
       timeoutMs: 90000,
       everyMs: 200,
       what: 'the restores'
     });
-    const metrics = await (await fetch(`${admin()}/metrics`)).text();
     return {
-      ...told,
+      ...asker.told,
+      lost,
+      survived,
+      refusals: asker.refusals,
+      answeredPerS: Math.round((asker.counted / used.seconds) * 10) / 10,
+      cores: Math.round((used.cpuSeconds / used.seconds) * 100) / 100,
+      load,
+      lookMs: quantiles(used.looksMs),
+      lateMs: Math.round(asker.lateMs),
+      onMs: quantiles(asker.times.on),
+      sentMs: quantiles(asker.times.sent),
+      waitingMs: quantiles(asker.times.waiting),
       fast: devices.filter(({ wasFast }) => wasFast).length,
       stuck: devices.filter(({ everyMs }) => everyMs !== 0).map(({ id }) => id),
       commands: devices.reduce((sum, device) => sum + device.commands, 0),
-      restored: Number(/^seganet_demand_restored_total\{.*\} (\d+)$/m.exec(metrics)?.[1]),
       restoredAfterS: Math.round((performance.now() - endedAt) / 100) / 10
     };
   } finally {
+    isOver = true;
+    asker.stop();
     for (const { client } of devices) client.end(true);
+    asker.close();
     await gateway.end('SIGTERM');
+    shim?.remove();
     fs.rmSync(home, { recursive: true, force: true });
   }
+}
+
+/** @param {number[]} times */
+function quantiles(times) {
+  const sorted = [...times].sort((a, b) => a - b);
+  const at = (/** @type {number} */ part) =>
+    Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0);
+  return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 
 module.exports = { runDemand };
