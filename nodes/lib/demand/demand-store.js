@@ -1,99 +1,56 @@
 'use strict';
-// Keeps questions and owed restores in <folder of the engine's log>/demand.db. All changes within LINGER_MS are one
-// transaction, so many questions a second cost few syncs. Nothing is opened before the first question.
+// Commits of questions and owed restores, as Node-RED's thread sees them. All changes that come during a commit, or
+// within COMMIT_MS of the one before it, are one transaction: many questions a second cost few syncs, and a slow disk
+// gets larger transactions instead of more. Another thread commits, so a sync does not block Node-RED's.
 
-const fs = require('node:fs');
-const path = require('node:path');
-const { setAside } = require('../store/log-folder');
-const { isDamage } = require('../store/log-reasons');
-const { closeDatabase, openDatabase, transact } = require('../store/open-database');
-
-const FILE = 'demand.db';
-/** "SGM1" */
-const APPLICATION_ID = 0x53474d31;
-const SCHEMA = `
-  CREATE TABLE question (device TEXT NOT NULL, asker TEXT NOT NULL, every_ms INTEGER NOT NULL, for_ms INTEGER NOT NULL,
-    ends_at INTEGER NOT NULL, PRIMARY KEY (device, asker)) WITHOUT ROWID;
-  CREATE TABLE restore (device TEXT PRIMARY KEY, topic TEXT NOT NULL, payload BLOB NOT NULL,
-    since INTEGER NOT NULL) WITHOUT ROWID`;
-const LINGER_MS = 50;
-/** Changes that may wait for a disk that takes none. */
+/** Least time between two commits, so that a disk has at most 20 a second. */
+const COMMIT_MS = 50;
+/** Changes that may wait for the disk. */
 const MAX_WAITING = 4096;
-
-/** @type {import('../store/open-database').Kind} */
-const KIND = {
-  applicationId: APPLICATION_ID,
-  versions: [SCHEMA],
-  foreign: () => new Error('it is the database of another program'),
-  newer: () => new Error('a newer version of the gateway wrote it'),
-  isExclusive: true,
-  checksPages: true,
-  pragmas: 'PRAGMA journal_size_limit = 1048576'
-};
+/** Removals that failed are tried again after this time. One that never gets to the disk costs a restore too many. */
+const RETRY_MS = 1000;
 
 /**
- * @typedef {object} StoredQuestion
- * @property {string} device
- * @property {string} by
- * @property {number} everyMs
- * @property {number} forMs
- * @property {number} endsAt ms since 1970
+ * @typedef {import('./demand-file').Change} Change
+ * @typedef {import('./demand-file').StoredQuestion} StoredQuestion
+ * @typedef {import('./demand-file').Restore} Restore
  *
- * What must be sent to a device before it has its normal rate again.
- * @typedef {{ device: string, topic: string, payload: Buffer, since: number }} Restore
+ * @typedef {object} Writer has the file
+ * @property {() => { questions: StoredQuestion[], restores: Restore[] }} load
+ * @property {(changes: Change[], done: (error: Error | null) => void) => void} write calls done once: the changes are
+ *   on disk, or that failed. Takes further changes meanwhile, and writes them in their order
+ * @property {() => void | Promise<void>} close after what was given to write()
  *
- * @typedef {{ sql: string, values: import('node:sqlite').SQLInputValue[], done: (error: Error | null) => void }} Change
+ * @typedef {{ change: Change, done: ((error: Error | null) => void) | null }} Waiting
  */
 
 class DemandStore {
-  #directory;
-  #file;
-  #warn;
-  /** @type {import('node:sqlite').DatabaseSync | null} */
-  #db = null;
-  /** @type {Change[]} */
+  #writer;
+  #now;
+  /** @type {Waiting[]} */
   #waiting = [];
+  /** Changes of the commit that is under way. */
+  #underWay = 0;
+  #committedAt = -Infinity;
   /** @type {NodeJS.Timeout | null} */
   #timer = null;
+  #dueAt = Infinity;
+  #isClosed = false;
 
-  /** @param {string} directory @param {(sentence: string) => void} warn */
-  constructor(directory, warn) {
-    this.#directory = directory;
-    this.#file = path.join(directory, FILE);
-    this.#warn = warn;
+  /** @param {Writer} writer @param {() => number} [now] ms, monotonic */
+  constructor(writer, now = () => performance.now()) {
+    this.#writer = writer;
+    this.#now = now;
   }
 
-  /**
-   * Returns what earlier runs stored.
-   * @returns {{ questions: StoredQuestion[], restores: Restore[] }}
-   */
+  /** Returns what earlier runs stored. */
   load() {
-    if (!fs.existsSync(this.#file)) return { questions: [], restores: [] };
-    try {
-      const db = this.#open();
-      const questions = db.prepare(
-        'SELECT device, asker AS by, every_ms AS everyMs, for_ms AS forMs, ends_at AS endsAt FROM question'
-      );
-      const restores = db.prepare('SELECT device, topic, payload, since FROM restore');
-      return {
-        questions: /** @type {any[]} */ (questions.all()),
-        restores: /** @type {any[]} */ (restores.all()).map((row) => ({
-          ...row,
-          payload: Buffer.from(row.payload)
-        }))
-      };
-    } catch (error) {
-      const { message } = this.#failed(error);
-      this.#warn(
-        `The questions in ${this.#file} cannot be read (${message}). Devices that were asked to send faster keep that rate until they are asked again.`
-      );
-      return { questions: [], restores: [] };
-    }
+    return this.#writer.load();
   }
 
   /** True if the disk takes too little. */
   get isFull() {
-    return this.#waiting.length >= MAX_WAITING;
+    return this.#waiting.length + this.#underWay >= MAX_WAITING;
   }
 
   /**
@@ -106,76 +63,72 @@ class DemandStore {
     return new Promise((resolve, reject) => {
       if (restore) {
         const { topic, payload, since } = restore;
-        this.#add('INSERT OR REPLACE INTO restore VALUES (?, ?, ?, ?)', [device, topic, payload, since]);
+        this.#add({ name: 'putRestore', values: [device, topic, payload, since] });
       }
-      this.#add(
-        'INSERT OR REPLACE INTO question VALUES (?, ?, ?, ?, ?)',
-        [device, by, everyMs, forMs, endsAt],
-        (error) => (error ? reject(error) : resolve())
+      this.#add({ name: 'putQuestion', values: [device, by, everyMs, forMs, endsAt] }, (error) =>
+        error ? reject(error) : resolve()
       );
     });
   }
 
   /** @param {string} device @param {string} by */
   remove(device, by) {
-    this.#add('DELETE FROM question WHERE device = ? AND asker = ?', [device, by]);
+    this.#add({ name: 'removeQuestion', values: [device, by] });
   }
 
   /** @param {string} device that has its normal rate */
   restored(device) {
-    this.#add('DELETE FROM restore WHERE device = ?', [device]);
+    this.#add({ name: 'removeRestore', values: [device] });
   }
 
-  close() {
-    this.#flush();
+  /** Commits what waits, and closes the file. */
+  async close() {
+    this.#commit();
+    this.#isClosed = true;
+    await this.#writer.close();
+  }
+
+  /** @param {Change} change @param {(error: Error | null) => void} [done] */
+  #add(change, done) {
+    this.#waiting.push({ change, done: done ?? null });
+    this.#commitIn(COMMIT_MS);
+  }
+
+  /** @param {number} pauseMs since the last commit */
+  #commitIn(pauseMs) {
+    const at = this.#committedAt + pauseMs;
+    if (this.#isClosed || this.#underWay > 0 || at >= this.#dueAt) return;
     if (this.#timer) clearTimeout(this.#timer);
-    closeDatabase(this.#db);
-    this.#db = null;
+    this.#dueAt = at;
+    this.#timer = setTimeout(() => this.#commit(), Math.max(0, at - this.#now()));
   }
 
-  /** @param {string} sql @param {Change['values']} values @param {Change['done']} [done] */
-  #add(sql, values, done = () => {}) {
-    this.#waiting.push({ sql, values, done });
-    this.#timer ??= setTimeout(() => this.#flush(), LINGER_MS);
-  }
-
-  #flush() {
+  #commit() {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
-    const changes = this.#waiting.splice(0);
-    if (changes.length === 0) return;
-    /** @type {Error | null} */
-    let failure = null;
-    try {
-      const db = this.#open();
-      transact(db, () => {
-        for (const { sql, values } of changes) db.prepare(sql).run(...values);
-      });
-    } catch (error) {
-      failure = this.#failed(error);
-      // A restore too many does no harm, and a question that is over is not loaded. They go with the next change.
-      this.#waiting = changes.filter(({ sql }) => sql.startsWith('DELETE')).slice(-MAX_WAITING);
-    }
-    for (const { done } of changes) done(failure);
+    this.#dueAt = Infinity;
+    const batch = this.#waiting;
+    if (batch.length === 0) return;
+    this.#waiting = [];
+    this.#underWay += batch.length;
+    this.#committedAt = this.#now();
+    this.#writer.write(
+      batch.map(({ change }) => change),
+      (error) => this.#committed(batch, error)
+    );
   }
 
-  #open() {
-    this.#db ??= openDatabase(this.#file, KIND, () => {}).db;
-    return this.#db;
-  }
-
-  /** Closes the connection, whose state is unknown. @param {unknown} error @returns {Error} */
-  #failed(error) {
-    closeDatabase(this.#db);
-    this.#db = null;
-    const { message } = /** @type {Error} */ (error);
-    if (!isDamage(/** @type {any} */ (error))) return new Error(message);
-    try {
-      const aside = path.basename(setAside(this.#directory, new Date(), FILE));
-      return new Error(`${message}; the file was renamed to ${aside}`);
-    } catch {
-      return new Error(message);
+  /** @param {Waiting[]} batch @param {Error | null} error */
+  #committed(batch, error) {
+    this.#underWay -= batch.length;
+    if (this.#waiting.length > 0) this.#commitIn(COMMIT_MS);
+    // Whoever asked gets the error and may ask again. A removal has no asker: it is tried again.
+    const removals = error ? batch.filter(({ change }) => change.name.startsWith('remove')) : [];
+    if (removals.length > 0) {
+      this.#waiting = [...removals.slice(-MAX_WAITING), ...this.#waiting];
+      this.#commitIn(RETRY_MS);
     }
+    for (const { done } of batch) done?.(error);
   }
 }
 

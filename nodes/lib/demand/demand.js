@@ -248,8 +248,8 @@ class Demand {
     return { questions: this.#questions, devices: { ...this.#states }, counters: this.counters };
   }
 
-  /** Questions and restores stay on disk. */
-  close() {
+  /** Resolves when all that was accepted is on disk, where questions and restores stay. */
+  async close() {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#rates.close();
@@ -260,7 +260,7 @@ class Demand {
       this.#rates.read(record, 0);
       answer(record);
     }
-    this.#parts.store.close();
+    await this.#parts.store.close();
   }
 
   #load() {

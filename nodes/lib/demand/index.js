@@ -5,6 +5,7 @@ const { Complaints } = require('../base/complaints');
 const { onRuntimeEvent } = require('../base/runtime-events');
 const { Demand } = require('./demand');
 const { DemandStore } = require('./demand-store');
+const { DemandThread } = require('./demand-thread');
 const { addEndpoints } = require('./endpoints');
 const { Refusal, readQuestion } = require('./request');
 const { Way, schema } = require('./ways');
@@ -32,7 +33,7 @@ function demandOf(host, node, RED) {
     commands,
     readers,
     deviceEvents,
-    store: new DemandStore(directory, warn),
+    store: new DemandStore(new DemandThread(directory, warn)),
     warn,
     unrestored: (device, reason) =>
       node.events?.book.happens({
@@ -45,10 +46,10 @@ function demandOf(host, node, RED) {
   });
   demands.set(host, demand);
   const stop = onRuntimeEvent(RED.events, 'flows:started', () => demand.begin(), warn);
-  node.on('close', () => {
+  node.on('close', (/** @type {boolean} */ _removed, /** @type {() => void} */ done) => {
     stop();
     demands.delete(host);
-    demand.close();
+    void demand.close().finally(done);
   });
   return demand;
 }

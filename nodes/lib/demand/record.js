@@ -34,7 +34,7 @@ const PATIENCE_MS = 1000;
  * @property {'command' | 'reading'} by
  * @property {State} state
  * @property {string} reason
- * @property {import('./demand-store').Restore | null} restore on disk
+ * @property {import('./demand-file').Restore | null} restore on disk
  * @property {boolean} isTouched it may have got a command since its last restore
  * @property {{ everyMs: number, endsAt: number } | null} sent the rate that was sent last
  * @property {object | null} job the latest command, unless it ended; a new one makes it obsolete

@@ -18,7 +18,7 @@ beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['performance', 'nextTick', 'setImmediate'] });
 });
 afterEach(() => {
-  for (const world of worlds) world.demand.close();
+  for (const world of worlds) void world.demand.close();
   jest.useRealTimers();
   fs.rmSync(folder, { recursive: true });
 });
@@ -91,6 +91,26 @@ test('writes the restore before a command leaves', async () => {
   await asked;
   await world.pass(61000);
   expect(world.got.a.at(-1)).toBe('normal');
+});
+
+test('answers when the question is on disk, which then outlives the process, and not before', async () => {
+  const world = start();
+  world.diskMs = 300;
+  let view = null;
+  const asked = world.demand
+    .ask({ device: 'a', by: 'ann', everyMs: 100, forS: 60 })
+    .then((it) => (view = it));
+  await jest.advanceTimersByTimeAsync(299);
+  expect([view, world.got.a]).toEqual([null, undefined]);
+  await jest.advanceTimersByTimeAsync(1);
+  await asked;
+  expect([view.state, world.got.a]).toEqual(['on', ['100']]);
+  world.kill();
+  expect(world.demand.view('a')).toMatchObject({ everyMs: 100, askers: ['ann'] });
+  void world.demand.ask({ device: 'b', by: 'ann', everyMs: 100, forS: 60 }).catch(() => {});
+  await jest.advanceTimersByTimeAsync(299);
+  world.kill();
+  expect([world.demand.view('b'), world.got.b]).toEqual([null, undefined]);
 });
 
 test('restores at once after a crash, once the time is over, and goes on before that', async () => {
@@ -342,34 +362,38 @@ describe('a device that the gateway reads', () => {
   });
 });
 
-test('leaves no device behind, whatever happens: 300 random steps', async () => {
-  const random = seeded(7).next;
-  const world = start();
-  const ids = ['a', 'b', 'c', 'd'];
-  const pick = (list) => list[Math.floor(random() * list.length)];
-  for (let step = 0; step < 300; step++) {
-    const device = pick(ids);
-    const what = random();
-    if (what < 0.4) {
-      void world.demand
-        .ask({ device, by: pick(['ann', 'bob']), everyMs: pick([100, 200, 500]), forS: pick([0, 1, 2, 5]) })
-        .catch(() => {});
-    } else if (what < 0.55) await world.connect(device);
-    else if (what < 0.7) world.connected.delete(device);
-    else if (what < 0.8)
-      world.answers = pick([{ end: 'taken' }, { end: 'timeout' }, { end: 'offline', isDoubtful: true }]); // prettier-ignore
-    else if (what < 0.82) world.kill();
-    await world.pass(pick([0, 10, 60, 500, 1500]));
-    const counted = { waiting: 0, on: 0, silent: 0, refused: 0, restoring: 0 };
-    for (const { state } of world.demand.list('', 10)) counted[state]++;
-    expect(world.demand.figures().devices).toEqual(counted);
+test.each([0, 180])(
+  'leaves no device behind, whatever happens, with a disk that takes %i ms',
+  async (diskMs) => {
+    const random = seeded(7).next;
+    const world = start();
+    world.diskMs = diskMs;
+    const ids = ['a', 'b', 'c', 'd'];
+    const pick = (list) => list[Math.floor(random() * list.length)];
+    for (let step = 0; step < 300; step++) {
+      const device = pick(ids);
+      const what = random();
+      if (what < 0.4) {
+        void world.demand
+          .ask({ device, by: pick(['ann', 'bob']), everyMs: pick([100, 200, 500]), forS: pick([0, 1, 2, 5]) })
+          .catch(() => {});
+      } else if (what < 0.55) await world.connect(device);
+      else if (what < 0.7) world.connected.delete(device);
+      else if (what < 0.8)
+        world.answers = pick([{ end: 'taken' }, { end: 'timeout' }, { end: 'offline', isDoubtful: true }]); // prettier-ignore
+      else if (what < 0.82) world.kill();
+      await world.pass(pick([0, 10, 60, 500, 1500]));
+      const counted = { waiting: 0, on: 0, silent: 0, refused: 0, restoring: 0 };
+      for (const { state } of world.demand.list('', 10)) counted[state]++;
+      expect(world.demand.figures().devices).toEqual(counted);
+    }
+    world.answers = { end: 'taken' };
+    for (const device of ids) await world.connect(device);
+    await world.pass(6000);
+    await world.pass(61000);
+    for (const device of ids) await world.connect(device);
+    expect(world.demand.list('', 10)).toEqual([]);
+    for (const device of ids) expect([device, world.got[device].at(-1)]).toEqual([device, 'normal']);
+    expect(world.queues.isEmpty).toBe(true);
   }
-  world.answers = { end: 'taken' };
-  for (const device of ids) await world.connect(device);
-  await world.pass(6000);
-  await world.pass(61000);
-  for (const device of ids) await world.connect(device);
-  expect(world.demand.list('', 10)).toEqual([]);
-  for (const device of ids) expect([device, world.got[device].at(-1)]).toEqual([device, 'normal']);
-  expect(world.queues.isEmpty).toBe(true);
-});
+);
