@@ -16,8 +16,13 @@
 //
 // Pure: the caller provides the clock, and calls tick() once a second.
 
+const { CommandRoom } = require('./command-room');
+const { allOf, emptyQueue, gather, remove, skip } = require('./device-queue');
+
 /** @typedef {import('./command').Command} Command */
 /** @typedef {import('./command').Status} Status */
+/** @typedef {import('./device-queue').Entry} Entry */
+/** @typedef {import('./device-queue').Queue} Queue */
 
 /**
  * The result of an attempt. 'offline': try again when the device is reachable. 'unheard': it is, and does not listen to
@@ -47,34 +52,6 @@
  * @property {string} [sender] who keeps it, default ''
  * @property {(status: 'taken' | 'refused' | 'timeout', reason: string) => void} ended
  * @property {() => void} doubted called when the device may have got it without an acknowledgement; it is tried again
- *
- * @typedef {object} Entry
- * @property {Command} command
- * @property {Watch} watch
- * @property {(() => void) | null} doubted of a leading command; null = it is an ordinary one
- * @property {string} sender of a leading command
- * @property {number} at time of arrival
- * @property {number} expiresAt by the monotonic clock
- * @property {Row} row
- * @property {boolean} storing
- * @property {{ status: Status, reason: string } | null} outcome null: it waits or is in flight
- * @property {boolean} skipped
- * @property {number} number ascends in the order of arrival
- * @property {number} attempts that timed out
- *
- * @typedef {object} Queue of one device
- * @property {Entry[]} entries in the order of arrival, without those that are skipped
- * @property {Map<string, Entry[]>} skipped by topic
- * @property {number} listenAt time of the next attempt for the skipped ones without a wake()
- * @property {number} size of both
- * @property {number} changedAt time of the last wake(), or of the first command
- * @property {boolean} settling parked until settleMs after that
- * @property {Entry | null} busy the entry in flight, which was the first one
- * @property {number} busySince
- * @property {number} attempt number of the attempt in flight
- * @property {number} parkedUntil 0 = not parked
- * @property {boolean} woken during an attempt
- * @property {boolean} pumping
  */
 
 const LIMITS = {
@@ -96,8 +73,6 @@ const LIMITS = {
   sweepMs: 30000,
   sweepsPerTick: 200
 };
-/** Memory for a command, in addition to its texts. */
-const ENTRY_BYTES = 256;
 /** An engine does not take part any more, and the others go on. */
 const NOT_SHARED = 'The command is left to the other gateways.';
 const UNHEARD = 'The device is connected but does not subscribe to this topic.';
@@ -109,8 +84,7 @@ class CommandQueues {
   #wall;
   /** @type {Map<string, Queue>} by device */
   #queues;
-  /** What waits of tenants' commands. @type {Map<string, { size: number, bytes: number }>} by tenant */
-  #ofTenants;
+  #room;
   #closed;
   #lastNumber = 0;
 
@@ -122,9 +96,7 @@ class CommandQueues {
     this.#wall = wall;
     this.limits = { ...LIMITS, ...limits };
     this.#queues = new Map();
-    this.#ofTenants = new Map();
-    this.size = 0;
-    this.bytes = 0;
+    this.#room = new CommandRoom(this.limits);
     this.#closed = false;
     /** @type {Record<Status, number>} */
     this.counters = { taken: 0, queued: 0, expired: 0, refused: 0, timeout: 0, full: 0 };
@@ -135,7 +107,7 @@ class CommandQueues {
    * @param {Watch} watch
    */
   submit(command, watch) {
-    const full = this.#fullFor(command);
+    const full = this.#room.fullFor(command, this.#queues.get(command.device)?.size ?? 0);
     if (command.expiresAt <= this.#wall())
       this.#tell(watch, 'expired', 'The command had expired when it arrived.');
     else if (full) this.#tell(watch, 'full', full);
@@ -193,7 +165,7 @@ class CommandQueues {
     if (!queue) return false;
     queue.changedAt = this.#now();
     queue.woken = queue.busy !== null;
-    this.#gather(queue);
+    gather(queue);
     this.#resume(queue);
     return true;
   }
@@ -254,7 +226,7 @@ class CommandQueues {
         this.#resume(queue);
       } else if (queue.skipped.size > 0 && queue.listenAt <= now && sweeps > 0) {
         sweeps -= queue.skipped.size;
-        this.#gather(queue);
+        gather(queue);
         this.#pump(queue);
       }
     }
@@ -272,68 +244,18 @@ class CommandQueues {
   /** @returns {{ waiting: number, waitingBytes: number, devices: number } & Record<Status, number>} */
   view() {
     return {
-      waiting: this.size,
-      waitingBytes: this.bytes,
+      waiting: this.#room.size,
+      waitingBytes: this.#room.bytes,
       devices: this.#queues.size,
       ...this.counters
     };
-  }
-
-  /**
-   * @param {Command} command
-   * @returns {string} why there is no room, '' if there is
-   */
-  #fullFor(command) {
-    const { perDevice, total, totalBytes, tenantShare } = this.limits;
-    const ofDevice = this.#queues.get(command.device)?.size ?? 0;
-    if (ofDevice >= perDevice) return `${perDevice} commands already wait for this device.`;
-    if (this.size >= total) return `${total} commands already wait.`;
-    const cost = costOf(command);
-    if (this.bytes + cost > totalBytes) return `${totalBytes} bytes of commands already wait.`;
-    // The first command of a tenant may have any size.
-    const own = this.#ofTenants.get(command.origin?.tenant ?? '');
-    if (!own) return '';
-    const [most, mostBytes] = [total, totalBytes].map((limit) => Math.floor(limit * tenantShare));
-    if (own.size >= most) return `${most} commands of the tenant already wait.`;
-    return own.bytes + cost > mostBytes ? `${mostBytes} bytes of the tenant's commands already wait.` : '';
-  }
-
-  /**
-   * Counts a command that enters (1) or ends (-1).
-   * @param {Command} command
-   * @param {1 | -1} sign
-   */
-  #count(command, sign) {
-    const bytes = sign * costOf(command);
-    this.size += sign;
-    this.bytes += bytes;
-    const tenant = command.origin?.tenant;
-    if (!tenant) return;
-    const own = this.#ofTenants.get(tenant) ?? { size: 0, bytes: 0 };
-    own.size += sign;
-    own.bytes += bytes;
-    if (own.size > 0) this.#ofTenants.set(tenant, own);
-    else this.#ofTenants.delete(tenant);
   }
 
   /** @param {string} device */
   #queueOf(device) {
     let queue = this.#queues.get(device);
     if (!queue) {
-      queue = {
-        entries: [],
-        skipped: new Map(),
-        listenAt: 0,
-        size: 0,
-        changedAt: this.#now(),
-        settling: false,
-        busy: null,
-        busySince: 0,
-        attempt: 0,
-        parkedUntil: 0,
-        woken: false,
-        pumping: false
-      };
+      queue = emptyQueue(this.#now());
       this.#queues.set(device, queue);
     }
     return queue;
@@ -357,7 +279,7 @@ class CommandQueues {
     if (doubted) queue.entries.splice(queue.busy ? 1 : 0, 0, entry);
     else queue.entries.push(entry);
     queue.size++;
-    if (!doubted) this.#count(command, 1);
+    if (!doubted) this.#room.count(command, 1);
     if (queue.parkedUntil === 0) this.#pump(queue);
     else if (!queue.settling) this.#keep(queue, entry, '');
   }
@@ -407,7 +329,7 @@ class CommandQueues {
     else if (end !== 'offline') this.#park(queue, this.limits.retryMs, reason);
     else if (!queue.woken) {
       // The device begins again, with other subscriptions perhaps.
-      this.#gather(queue);
+      gather(queue);
       this.#park(queue, this.limits.sweepMs, reason);
     }
     return true;
@@ -430,28 +352,14 @@ class CommandQueues {
   }
 
   /**
-   * Moves an entry behind those of its topic that are skipped.
    * @param {Queue} queue
    * @param {Entry} entry not in flight
    * @param {string} reason
    */
   #skip(queue, entry, reason) {
-    const { topic } = entry.command;
-    const alike = queue.skipped.get(topic);
     if (queue.skipped.size === 0) queue.listenAt = this.#now() + this.limits.sweepMs;
-    queue.entries.splice(queue.entries.indexOf(entry), 1);
-    entry.skipped = true;
-    if (alike) alike.push(entry);
-    else queue.skipped.set(topic, [entry]);
+    skip(queue, entry);
     this.#keep(queue, entry, reason);
-  }
-
-  /** Moves the skipped entries to where they were. @param {Queue} queue */
-  #gather(queue) {
-    if (queue.skipped.size === 0) return;
-    queue.entries = allOf(queue).sort((a, b) => a.number - b.number);
-    for (const entry of queue.entries) entry.skipped = false;
-    queue.skipped.clear();
   }
 
   /** Ends the parking. @param {Queue} queue */
@@ -515,11 +423,9 @@ class CommandQueues {
   /** @param {Queue} queue @param {Entry} entry not in flight */
   #leave(queue, entry) {
     const { command } = entry;
-    const list = (entry.skipped && queue.skipped.get(command.topic)) || queue.entries;
-    list.splice(list.indexOf(entry), 1);
-    if (entry.skipped && list.length === 0) queue.skipped.delete(command.topic);
-    if (!entry.doubted) this.#count(command, -1);
-    if (--queue.size === 0) this.#queues.delete(command.device);
+    remove(queue, entry);
+    if (!entry.doubted) this.#room.count(command, -1);
+    if (queue.size === 0) this.#queues.delete(command.device);
   }
 
   /**
@@ -531,16 +437,6 @@ class CommandQueues {
     this.counters[status]++;
     watch(status, reason);
   }
-}
-
-/** @param {Queue} queue @returns {Entry[]} a copy */
-function allOf({ entries, skipped }) {
-  return [...entries, ...[...skipped.values()].flat()];
-}
-
-/** @param {Command} command */
-function costOf({ device, topic, payload }) {
-  return ENTRY_BYTES + device.length + topic.length + payload.length;
 }
 
 module.exports = { CommandQueues, NOT_SHARED, UNHEARD };

@@ -222,7 +222,7 @@ test('reports a command that cannot be kept as full, with the reason', () => {
   queues.send('a', '1');
   queues.commit(new Error('disk full'));
   expect(queues.reported).toEqual([['1', 'full', 'The gateway cannot keep the command: disk full']]);
-  expect(queues.queues.size).toBe(0);
+  expect(queues.queues.view().waiting).toBe(0);
 });
 
 test('handles a hundred commands taken at once without deep recursion', () => {

@@ -1,6 +1,5 @@
 'use strict';
 
-const { readable } = require('../../base/readable');
 const { placeName } = require('../../settings/broker-url');
 const { UrlChoice } = require('../urls/url-choice');
 const { makeClient, openStream } = require('./mqtt-client');
@@ -8,12 +7,12 @@ const { Dial } = require('./dial');
 const {
   NOT_ACCEPTED,
   closeCode,
-  closeKind,
   explain,
   explainConnected,
   explainDisconnect,
   movedTo
 } = require('./reason-codes');
+const { CLOSED, CloseLoop, isLost, isReset, isUnexplained, isUnreadable } = require('./connection-end');
 const { canWire, lacking, secureContext, socketOptions, wireSecurity } = require('./connection-options');
 const { watchTlsFiles } = require('../../base/tls-files');
 const { ConnectionStream } = require('./connection-stream');
@@ -63,21 +62,7 @@ const STABLE_MS = 10000;
 const CLOSE_MS = 500;
 /** Time until a session without a path looks for one again. */
 const PATHLESS_MS = 1000;
-/** Errors that look like the broker's end of a connection on which data was in flight. */
-const RESETS = ['ECONNRESET', 'EPIPE'];
-/** Session taken over. */
-const TAKEN_OVER = 'DISCONNECT 142';
-const LOOP_CLOSES = 5;
-/** Ends of a connection at whose other end nothing answers. */
-const SILENT = ['ACK_TIMEOUT', 'KEEPALIVE', 'ETIMEDOUT'];
-/** Reason codes of a DISCONNECT that ask clients to go: busy, shutting down, use another server, server moved. */
-const LEAVE_CODES = [0x89, 0x8b, 0x9c, 0x9d];
-/** Ends of a connection for which the broker gave no reason. */
-const CLOSES = ['CLOSED', ...RESETS];
-/** Code of an error that has none, as those of mqtt.js's parser, see explain(). */
-const UNREADABLE = 'ERROR';
-/** @type {Reason} */
-const CLOSED = { code: 'CLOSED', reason: 'The broker closed the connection.', refused: false };
+
 /**
  * Maintains one connection to the broker. mqtt.js handles the CONNECT, the parsing and the keep-alive of a connection.
  * Each attempt uses a new MqttClient, so no state of an old one survives. (mqtt.js also stops permanently after a
@@ -118,8 +103,7 @@ class Session {
     this.connectedAt = 0;
     /** When the certificate of the broker ends, ms since 1970; 0 = it has none, or never connected. */
     this.certificateEnds = 0;
-    /** Consecutive connections that were accepted and closed by the broker soon after, for an unknown reason. */
-    this.closesInARow = 0;
+    this.loop = new CloseLoop(options.clientId);
     /** Another server that the broker named in its refusal, as a sentence. */
     this.movedTo = '';
     /** Why the current attempt failed. @type {Reason | null} */
@@ -365,7 +349,7 @@ class Session {
     // The first error is the cause, later ones follow from it.
     this.why ??= this.connected
       ? explainConnected(error, this.options)
-      : RESETS.includes(error.code) && isEncrypted(client.stream)
+      : isReset(error) && isEncrypted(client.stream)
         ? { ...NOT_ACCEPTED }
         : explain(error, this.options);
     if (this.movedTo) this.why.reason += this.movedTo;
@@ -413,46 +397,19 @@ class Session {
       const hasLasted = performance.now() - this.connectedAt > STABLE_MS;
       if (hasLasted) {
         this.choice.lasted();
-        this.closesInARow = 0;
+        this.loop.end();
       }
       const code = closeCode(this.why);
-      const isClosed = this.why === null || CLOSES.includes(this.why.code);
+      const isClosed = isUnexplained(this.why);
       // It may also answer a packet with bytes that are no MQTT, such as an unknown reason code.
-      const byBroker = isClosed || code !== null || this.why?.code === UNREADABLE;
+      const byBroker = isClosed || code !== null || isUnreadable(this.why);
       const isKnown = this.handlers.onDisconnected(byBroker, code ?? 0) === true;
-      this.#explainLoop(isClosed && !isKnown);
-      this.isLost = this.#isLost(code ?? 0, hasLasted || isKnown);
+      const problem = this.loop.add(this.why, isClosed && !isKnown);
+      if (problem) this.handlers.onProblem?.(problem.code, problem.reason);
+      this.isLost = isLost(this.why ?? CLOSED, code ?? 0, hasLasted || isKnown);
     }
     this.why ??= CLOSED;
     this.#tryAgain();
-  }
-
-  /**
-   * True if the end of a connection is not the fault of its URL.
-   * @param {number} code of the broker's DISCONNECT, 0 = none
-   * @param {boolean} isGood the connection has lasted, or a record may be the reason of its end
-   */
-  #isLost(code, isGood) {
-    const { code: name, slow = false } = this.why ?? CLOSED;
-    if (slow || SILENT.includes(name) || LEAVE_CODES.includes(code)) return false;
-    // Another client with this id would follow to each URL.
-    return isGood || name === TAKEN_OVER || closeKind(code) === 'packet';
-  }
-
-  /**
-   * Warns about a loop of closed connections: two clients with one id end each other's connections indefinitely.
-   * @param {boolean} isUnexplained
-   */
-  #explainLoop(isUnexplained) {
-    const { clientId } = this.options;
-    this.closesInARow = isUnexplained ? this.closesInARow + 1 : 0;
-    if (this.why?.code === TAKEN_OVER)
-      this.handlers.onProblem?.(TAKEN_OVER, `${this.why.reason} The id is ${readable(clientId)}.`);
-    else if (this.closesInARow >= LOOP_CLOSES)
-      this.handlers.onProblem?.(
-        'CLOSES',
-        `The broker repeatedly accepts the connection and closes it soon, without a reason. If another client has the client id ${readable(clientId)}, give each gateway and each broker node its own; otherwise, see the broker's log.`
-      );
   }
 
   /** A path that carries a handshake may not carry anything else. */
