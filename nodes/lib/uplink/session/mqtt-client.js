@@ -128,4 +128,27 @@ function openStream({ options, socket, fd = -1, security, native, onError, onPub
   return stream;
 }
 
-module.exports = { makeClient, openStream };
+/**
+ * Returns the descriptor of the TCP connection, null = it has none.
+ * @param {any} stream of openStream()
+ * @param {any} socket the one below TLS, null = the engine made the connection
+ * @returns {number | null}
+ */
+function descriptorOf(stream, socket) {
+  const fd = stream instanceof ConnectionStream ? stream.fd : socket?._handle?.fd;
+  return fd >= 0 ? fd : null;
+}
+
+/** Returns when the broker's certificate ends, ms since 1970, 0 = it has none. @param {any} stream @returns {number} */
+function certificateEnd(stream) {
+  const certificate =
+    stream instanceof ConnectionStream ? stream.certificate : stream.getPeerX509Certificate?.();
+  return certificate ? Date.parse(certificate.validTo) : 0;
+}
+
+/** True if TLS is established, so that each end knows that the other one speaks TLS. @param {any} stream */
+function isEncrypted(stream) {
+  return stream instanceof ConnectionStream ? stream.isSecure && stream.isOpen : stream.authorized === true;
+}
+
+module.exports = { certificateEnd, descriptorOf, isEncrypted, makeClient, openStream };

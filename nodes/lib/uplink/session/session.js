@@ -2,7 +2,7 @@
 
 const { placeName } = require('../../settings/broker-url');
 const { UrlChoice } = require('../urls/url-choice');
-const { makeClient, openStream } = require('./mqtt-client');
+const { certificateEnd, descriptorOf, isEncrypted, makeClient, openStream } = require('./mqtt-client');
 const { Dial } = require('./dial');
 const {
   NOT_ACCEPTED,
@@ -130,10 +130,7 @@ class Session {
 
   /** The descriptor of the present TCP connection, for inspection only. @returns {number | null} */
   get fd() {
-    const { socket, client } = this;
-    const stream = client?.stream;
-    const fd = stream instanceof ConnectionStream ? stream.fd : /** @type {any} */ (socket)?._handle?.fd;
-    return fd >= 0 ? fd : null;
+    return descriptorOf(this.client?.stream, this.socket);
   }
 
   /**
@@ -449,18 +446,6 @@ class Session {
     this.hasReportedLacking = true;
     this.handlers.onProblem?.('SOCKET_OPTIONS', lacking(names));
   }
-}
-
-/** @param {any} stream @returns {number} see certificateEnds */
-function certificateEnd(stream) {
-  const certificate =
-    stream instanceof ConnectionStream ? stream.certificate : stream.getPeerX509Certificate?.();
-  return certificate ? Date.parse(certificate.validTo) : 0;
-}
-
-/** True if TLS is established, so that each end knows that the other one speaks TLS. @param {any} stream */
-function isEncrypted(stream) {
-  return stream instanceof ConnectionStream ? stream.isSecure && stream.isOpen : stream.authorized === true;
 }
 
 exports.Session = Session;
