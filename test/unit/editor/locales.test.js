@@ -165,7 +165,7 @@ describe('the English catalogs', () => {
   });
 
   test('of the connection test has no text that nothing uses', () => {
-    const { test: texts, step } = JSON.parse(read(ENGLISH, 'seganet-editor.json'));
+    const { test: texts, step } = JSON.parse(read(ENGLISH, 'seganet-connection-test.json'));
     const tests = [
       'uplink/session/test-steps',
       'uplink/session/connection-test',
@@ -174,7 +174,8 @@ describe('the English catalogs', () => {
     ]
       .map((name) => script('lib', `${name}.js`))
       .join('\n');
-    for (const key of Object.keys(texts)) expect([key, isAsked(plugins, `test.${key}`)]).toEqual([key, true]);
+    const button = script('seganet-connection-test.html');
+    for (const key of Object.keys(texts)) expect([key, isAsked(button, `test.${key}`)]).toEqual([key, true]);
     for (const key of Object.keys(step)) expect([key, tests.includes(`step('${key}'`)]).toEqual([key, true]);
   });
 
