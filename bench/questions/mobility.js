@@ -6,14 +6,11 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { fail, readArguments } = require('../harness/arguments');
-const { build } = require('../harness/build');
-const { closing, isInside, obstacle, runInside } = require('../harness/netns');
 const { gatewayEnv, loadTexts, pinning } = require('../options/options');
 const { duration } = require('../report/progress');
-const { list, markdown, save } = require('../report/report');
-const { conditions, lacking } = require('../paths/conditions');
-const { closeLabs } = require('../paths/lab');
-const { closeStages } = require('../paths/run');
+const { list, save } = require('../report/report');
+const { conditions } = require('../paths/conditions');
+const { AROUND_S, conclude, congestionOf, congestionText, runQuestion } = require('../paths/program');
 const { contenders, travel } = require('../mobility/contenders');
 const { csv, plot, rate, table, verdicts, waysOf } = require('../mobility/findings');
 const { MODEL } = require('../mobility/signal');
@@ -50,9 +47,6 @@ ${Object.entries(scenarios)
 Systems:
 ${contenders.map(({ name, what }) => `  ${name.padEnd(10)} ${what}`).join('\n')}`;
 
-/** Seconds of a run besides its way: start and stop of a gateway, a broker and a watch. */
-const AROUND_S = 12;
-
 /** @param {string} text @param {string[]} known @param {string} option @returns {string[]} */
 function chosenOf(text, known, option) {
   const names = text.split(',').filter(Boolean);
@@ -80,7 +74,7 @@ function read() {
     texts: {
       scenarios: ['paper,roam', 'comma-separated'],
       systems: ['', 'comma-separated; empty = all'],
-      congestion: ['cubic', "TCP congestion control of the gateway's uplink; 'system' = the machine's own"],
+      congestion: congestionText,
       plots: ['', 'folder for a CSV file and a plot (SVG) of each round'],
       pin,
       env,
@@ -94,10 +88,6 @@ function read() {
     contenders.map(({ name }) => name),
     'systems'
   );
-  const congestion = options.text('congestion');
-  if (!/^[a-z][a-z0-9_-]{0,14}$/.test(congestion)) {
-    fail(`--congestion must be a name such as cubic, not '${congestion}'`);
-  }
   return {
     scenarios: chosenOf(quick ? 'roam' : options.text('scenarios'), Object.keys(scenarios), 'scenarios'),
     contenders: contenders.filter(({ name }) => systems.includes(name)),
@@ -110,7 +100,7 @@ function read() {
     quick,
     plots: options.text('plots'),
     out: options.text('out'),
-    congestion: congestion === 'system' ? '' : congestion,
+    congestion: congestionOf(options.text('congestion')),
     env: gatewayEnv(options.text('env')),
     ...pinning(options.text('pin'))
   };
@@ -170,27 +160,17 @@ function tell(options, outcomes) {
     console.log(`\n${table(outcomes, scenario)}`);
     return verdicts(outcomes, scenario);
   });
-  const rows = all.map(({ line, target, measured, met }) => [line, target, measured, met ? 'yes' : 'NO']);
-  if (rows.length > 0) console.log(`\n${markdown(['', 'target', 'measured', 'met'], rows)}`);
   const failed = outcomes.filter(({ error }) => error);
-  for (const { scenario, name } of failed) console.log(`\nFailed: ${scenario} ${name}`);
-  if (failed.length > 0) process.exitCode = 1;
+  conclude(
+    all,
+    failed.map(({ scenario, name }) => `${scenario} ${name}`)
+  );
   return all;
 }
 
 async function main() {
   const options = read();
-  if (!isInside()) {
-    const why = obstacle() || lacking();
-    if (why) fail(why);
-    return runInside();
-  }
-  const close = async () => {
-    await closeStages();
-    await closeLabs();
-  };
-  await closing(close, async () => {
-    for (const tool of ['sink', 'loadgen']) build(tool);
+  await runQuestion(async () => {
     const { powerDbm, exponent, sigmaDb, correlationM } = MODEL;
     const facts = {
       ...conditions(options),

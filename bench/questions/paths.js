@@ -3,15 +3,14 @@
 //   node bench/questions/paths.js --help
 
 const { fail, readArguments } = require('../harness/arguments');
-const { build } = require('../harness/build');
 const { gatewayEnv, loadTexts, pinning } = require('../options/options');
-const { closing, isInside, obstacle, runInside } = require('../harness/netns');
 const { duration } = require('../report/progress');
-const { list, markdown, save } = require('../report/report');
-const { conditions, lacking } = require('../paths/conditions');
+const { list, save } = require('../report/report');
+const { conditions } = require('../paths/conditions');
 const { loadCases } = require('../paths/cases');
-const { PathsLab, closeLabs } = require('../paths/lab');
-const { closeStages, measurePaths } = require('../paths/run');
+const { PathsLab } = require('../paths/lab');
+const { AROUND_S, conclude, congestionOf, congestionText, runQuestion } = require('../paths/program');
+const { measurePaths } = require('../paths/run');
 
 /** @typedef {import('../paths/cases').Case} Case @typedef {import('../paths/cases').Outcome} Outcome */
 
@@ -23,19 +22,13 @@ Devices → gateway → two shaped links → mosquitto (TLS 1.3) → sink; gatew
 (needs root). Cases:
 ${all.map(({ name, what }) => `  ${name.padEnd(12)} ${what}`).join('\n')}`;
 
-/** Seconds of a run besides its load: start and stop of a gateway, a broker and a watch. */
-const AROUND_S = 12;
-
 function read() {
   const { pin, env, out } = loadTexts;
   const options = readArguments(intro, {
     numbers: { rounds: ['1', 1, 20, 'each round runs each case once'] },
     texts: {
       only: ['', 'comma-separated cases; empty = all'],
-      congestion: [
-        'cubic',
-        "TCP congestion control of the gateway's uplink (a Raspberry Pi has cubic); 'system' = the machine's own"
-      ],
+      congestion: congestionText,
       pin,
       env,
       out
@@ -46,16 +39,12 @@ function read() {
   for (const name of names) {
     if (!all.some((each) => each.name === name)) fail(`--only: '${name}' is not known. See --help.`);
   }
-  const congestion = options.text('congestion');
-  if (!/^[a-z][a-z0-9_-]{0,14}$/.test(congestion)) {
-    fail(`--congestion must be a name such as cubic, not '${congestion}'`);
-  }
   return {
     chosen: all.filter(({ name }) => names.length === 0 || names.includes(name)),
     rounds: options.number('rounds'),
     quick: options.flag('quick'),
     out: options.text('out'),
-    congestion: congestion === 'system' ? '' : congestion,
+    congestion: congestionOf(options.text('congestion')),
     env: gatewayEnv(options.text('env')),
     ...pinning(options.text('pin'))
   };
@@ -131,32 +120,17 @@ function tell(options, outcomes) {
     console.log(`\n${each.title}\n\n${each.table(own, options)}`);
     verdicts.push(...each.verdicts(own, options));
   }
-  const rows = verdicts.map(({ line, target, measured, met }) => [
-    line,
-    target,
-    measured,
-    met ? 'yes' : 'NO'
-  ]);
-  if (rows.length > 0) console.log(`\n${markdown(['', 'target', 'measured', 'met'], rows)}`);
   const failed = outcomes.filter(({ error }) => error);
-  for (const { name, label } of failed) console.log(`\nFailed: ${name} ${label}`);
-  if (failed.length > 0) process.exitCode = 1;
+  conclude(
+    verdicts,
+    failed.map(({ name, label }) => `${name} ${label}`)
+  );
   return verdicts;
 }
 
 async function main() {
   const options = read();
-  if (!isInside()) {
-    const why = obstacle() || lacking();
-    if (why) fail(why);
-    return runInside();
-  }
-  const close = async () => {
-    await closeStages();
-    await closeLabs();
-  };
-  await closing(close, async () => {
-    for (const tool of ['sink', 'loadgen']) build(tool);
+  await runQuestion(async () => {
     const facts = conditions(options);
     console.log(list(facts));
     const outcomes = await runAll(options);
