@@ -6,6 +6,7 @@
 const http = require('node:http');
 const https = require('node:https');
 const { isLoopback } = require('../base/loopback');
+const { openPort } = require('../base/open-port');
 const { isFromHere, isLink } = require('../base/request-origin');
 
 /** Open connections; one more is closed at once. The live stream alone has up to 16. */
@@ -78,17 +79,7 @@ class StatusServer {
 
   /** @returns {Promise<number>} the port; rejects if it cannot be opened */
   open() {
-    const { host, port } = this.#options;
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', reject);
-        this.#server.on('error', () => {});
-        // It must not keep a Node-RED alive that ends.
-        this.#server.unref();
-        resolve(/** @type {import('node:net').AddressInfo} */ (this.#server.address()).port);
-      });
-    });
+    return openPort(this.#server, this.#options);
   }
 
   close() {

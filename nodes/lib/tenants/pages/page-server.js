@@ -6,6 +6,7 @@ const http = require('node:http');
 const https = require('node:https');
 const net = require('node:net');
 const { isLoopback } = require('../../base/loopback');
+const { openPort } = require('../../base/open-port');
 const { watchTlsFiles } = require('../../base/tls-files');
 const { requestHeaders, answerHeaders } = require('./page-headers');
 const { HEADER } = require('../common/front-header');
@@ -101,16 +102,7 @@ class PageServer {
 
   /** @returns {Promise<number>} the port; rejects if it cannot be opened */
   open() {
-    const { host, port } = this.#options;
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', reject);
-        this.#server.on('error', () => {});
-        this.#server.unref();
-        resolve(/** @type {import('node:net').AddressInfo} */ (this.#server.address()).port);
-      });
-    });
+    return openPort(this.#server, this.#options);
   }
 
   /** Ends all connections, and gives the leases back. */

@@ -5,6 +5,7 @@
 const net = require('node:net');
 const tls = require('node:tls');
 const { SSL_OP_NO_TICKET } = require('node:crypto').constants;
+const { openPort } = require('../../base/open-port');
 const { watchTlsFiles } = require('../../base/tls-files');
 const { isTenant } = require('../../base/tenant-id');
 const { organizationOf } = require('../../tls/certificate-name');
@@ -80,16 +81,7 @@ class StreamServer {
 
   /** @returns {Promise<number>} the port; rejects if it cannot be opened */
   open() {
-    const { host, port } = this.#options;
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', reject);
-        this.#server.on('error', () => {});
-        this.#server.unref();
-        resolve(/** @type {net.AddressInfo} */ (this.#server.address()).port);
-      });
-    });
+    return openPort(this.#server, this.#options);
   }
 
   /** Ends all connections, and gives the leases back. */
