@@ -6,6 +6,7 @@
 // numbers. New connections take the lease again, with a higher epoch, which waits for the end of that transaction, or
 // ends it; then rows above the last good one are deleted.
 
+const { FullLog } = require('../store/full-log');
 const { Limits, Usage } = require('../store/log-limits');
 const { Intake } = require('../store/log-transaction');
 const { Pending } = require('../store/pending-removals');
@@ -19,7 +20,6 @@ const { asideOf, chunksOf, holdingsOf, lanesOf, lastRowOf, trim } = require('./t
 /** @typedef {import('./ownership').Use} Use */
 
 /** As in the log in SQLite. */
-const PROBE_MS = 25;
 const TIMER_SLACK_MS = 5;
 const EMPTY = new Uint8Array(0);
 
@@ -72,6 +72,7 @@ class PairLog {
       changed: () => this.#wake()
     });
     this.limits = new Limits(options);
+    this.full = new FullLog({ limits: this.limits, now, changed });
     this.pending = new Pending();
     this.intake = new Intake();
     this.onDisk = new OnDisk();
@@ -83,9 +84,6 @@ class PairLog {
     /** @type {StoreSource | null} */
     this.source = null;
     this.isAnnounced = false;
-    /** @type {{ recordClass: number, cost: number, limit: 'class' | 'total' } | null} */
-    this.full = null;
-    this.probeAt = 0;
     this.commits = 0;
     this.commitMs = 0;
     this.commitMaxMs = 0;
@@ -120,7 +118,7 @@ class PairLog {
     // Rows handed over are pending in the engine again.
     if (this.pending.handedOver) this.pending.deletes = [];
     this.pending.handedOver = false;
-    this.full = null;
+    this.full.clear();
   }
 
   /** Handles the doorbell. */
@@ -139,8 +137,7 @@ class PairLog {
     if (why) return { state: 'failing', code: 'DATABASE', reason: why };
     if (role === 'standby') return { state: 'standby', code: '', reason: '' };
     if (!use) return { state: 'opening', code: '', reason: '' };
-    if (this.full) return { state: 'full', code: 'LOG_FULL', reason: this.limits.explain(this.full) };
-    return { state: 'ready', code: '', reason: '' };
+    return this.full.condition ?? { state: 'ready', code: '', reason: '' };
   }
 
   /** For the status page and the health checks. */
@@ -296,7 +293,7 @@ class PairLog {
     const { use } = this.#ownership;
     if (this.#isSaving || !use) return;
     this.pending.collect(source, this.now());
-    const takes = this.#mayTake() && source.due() === 0;
+    const takes = this.full.mayTake(this.usage) && source.due() === 0;
     const wait = this.pending.wait(this.now());
     if (!takes && (wait < 0 || (wait > 0 && !this.stopping))) return;
     const { usage, limits, intake, pending } = this;
@@ -321,7 +318,7 @@ class PairLog {
     if (!isOurs) return this.#ownership.end();
     if (!tx.isEmpty) this.#measure(this.now() - start);
     this.#committed(tx, source, pending);
-    this.#setFull(tx.held[0] ?? (takes || this.#fits() ? null : this.full));
+    this.full.note(tx.held[0], takes, this.usage);
     if (tx.letters.length + tx.movesAside > 0) {
       await this.between((now) => this.#trimAside(now)).catch((error) => use.database.fail(error));
     }
@@ -429,32 +426,14 @@ class PairLog {
     this.ring();
   }
 
-  /** @param {{ recordClass: number, cost: number, limit: 'class' | 'total' } | null} full */
-  #setFull(full) {
-    const isOther = this.full?.limit !== full?.limit;
-    this.full = full;
-    if (full) this.probeAt = this.now() + PROBE_MS;
-    if (isOther) this.changed();
-  }
-
   /** @param {StoreSource} source @returns {number} ms until the next commit, -1 = nothing to save is known */
   #nextSave(source) {
     // The end of the transaction rings.
     if (this.#isSaving || !this.#ownership.use) return -1;
-    const now = this.now();
-    const due = this.#mayTake() || this.full?.limit === 'class' ? source.due() : -1;
-    const probe = this.full?.limit === 'class' ? Math.max(0, this.probeAt - now) : 0;
-    const waits = [due < 0 ? -1 : Math.max(due, probe), this.pending.wait(now)].filter((wait) => wait >= 0);
+    const mayTake = this.full.mayTake(this.usage) || this.full.isOfClass;
+    const wait = this.full.waitFor(mayTake ? source.due() : -1);
+    const waits = [wait, this.pending.wait(this.now())].filter((each) => each >= 0);
     return waits.length > 0 ? Math.min(...waits) : -1;
-  }
-
-  #mayTake() {
-    return this.#fits() || (this.full?.limit === 'class' && this.now() >= this.probeAt);
-  }
-
-  #fits() {
-    const { full } = this;
-    return !full || this.limits.check(this.usage, full.recordClass, full.cost) === 'fits';
   }
 
   /** @param {number} ms */

@@ -2,6 +2,7 @@
 // One transaction of a log in PostgreSQL: a single statement, so that no transaction stays open when this gateway stops
 // in the middle. It finds the row of the lease only with the epoch of its gateway; without the row it changes nothing.
 
+const { makeRoom } = require('../store/full-log');
 const { costOf } = require('../store/log-limits');
 
 /** @typedef {import('../store/log-limits').Usage} Usage */
@@ -119,7 +120,11 @@ class PairTransaction {
         this.#dead.add(...columns);
         this.deadBytes += body.length;
         this.#keep(body);
-      } else if (this.#makeRoom(ticket, recordClass, cost)) {
+      } else if (
+        makeRoom(this, this.#context.limits, { ticket, recordClass, cost }, (victim) =>
+          this.#removeOldest(victim)
+        )
+      ) {
         const row = nextRow();
         this.saved.push({ ticket, row, node, recordClass, records, cost });
         this.#chunks.add(row, node, recordClass, records, body.length, firstTs, lastTs, at);
@@ -178,37 +183,13 @@ class PairTransaction {
     this.bytes += body.length;
   }
 
-  /**
-   * @param {number} ticket
-   * @param {number} recordClass
-   * @param {number} cost
-   * @returns {boolean} true if the chunk may be saved
-   */
-  #makeRoom(ticket, recordClass, cost) {
-    const { limits } = this.#context;
-    // Rows determine the order of a class.
-    const before = this.held.find((chunk) => chunk.recordClass === recordClass);
-    if (before) {
-      this.held.push({ ticket, recordClass, cost, limit: before.limit });
-      return false;
-    }
-    for (;;) {
-      const limit = limits.check(this.usage, recordClass, cost);
-      if (limit === 'fits') return true;
-      if (limits.whenFull === 'slow') {
-        this.held.push({ ticket, recordClass, cost, limit });
-        return false;
-      }
-      const victim = limits.victim(this.usage, recordClass, cost);
-      const oldest = victim && this.#context.oldest(victim);
-      if (!oldest) {
-        // None on disk: what it would displace is in this transaction.
-        this.dropped.push(ticket);
-        return false;
-      }
-      this.removed.push(oldest);
-      this.usage.add(oldest.recordClass, -1, -oldest.records, -oldest.cost);
-    }
+  /** @param {number} recordClass @returns {boolean} false: none is on disk, but in this transaction */
+  #removeOldest(recordClass) {
+    const oldest = this.#context.oldest(recordClass);
+    if (!oldest) return false;
+    this.removed.push(oldest);
+    this.usage.add(oldest.recordClass, -1, -oldest.records, -oldest.cost);
+    return true;
   }
 }
 

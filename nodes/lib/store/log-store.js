@@ -1,6 +1,7 @@
 'use strict';
 
 const { copyDatabase } = require('./database-copy');
+const { FullLog } = require('./full-log');
 const { fileBytes } = require('./log-folder');
 const { LogRecovery } = require('./log-recovery');
 const { Limits, Usage } = require('./log-limits');
@@ -14,8 +15,6 @@ const { Intake, Transaction } = require('./log-transaction');
 
 /** The WAL is checkpointed after about this many bytes. */
 const CHECKPOINT_BYTES = 4 << 20;
-/** Interval after which a full class is tried again: the engine cannot be asked for the other classes alone. */
-const PROBE_MS = 25;
 /** Timers may fire early. */
 const TIMER_SLACK_MS = 5;
 
@@ -39,6 +38,7 @@ class Store {
     this.problem = problem;
     this.now = now;
     this.limits = new Limits(options);
+    this.full = new FullLog({ limits: this.limits, now, changed });
     this.pending = new Pending();
     this.reader = new Reader({ pending: this.pending, now, problem });
     this.intake = new Intake();
@@ -61,10 +61,6 @@ class Store {
     /** @type {StoreSource | null} */
     this.source = null;
     this.isAnnounced = false;
-    /** The chunk that found no room. @type {{recordClass: number, cost: number, limit: 'class' | 'total'} | null} */
-    this.full = null;
-    this.probeAt = 0;
-
     this.walBytes = 0;
     this.commits = 0;
     this.commitMs = 0;
@@ -100,7 +96,7 @@ class Store {
     // Rows handed over are pending in the engine again.
     if (this.pending.handedOver) this.pending.deletes = [];
     this.pending.handedOver = false;
-    this.full = null;
+    this.full.clear();
   }
 
   /** Handles the doorbell. */
@@ -121,8 +117,7 @@ class Store {
       return { state, code: why.code, reason: why.reason };
     }
     if (isBroken) return { state: 'opening', code: '', reason: '' };
-    if (this.full) return { state: 'full', code: 'LOG_FULL', reason: this.limits.explain(this.full) };
-    return { state: 'ready', code: '', reason: '' };
+    return this.full.condition ?? { state: 'ready', code: '', reason: '' };
   }
 
   /**
@@ -241,8 +236,7 @@ class Store {
       return;
     }
     this.#committed(tx, source);
-    // Once nothing is left over, nothing waits for room.
-    this.#setFull(tx.held[0] ?? (takes || this.#fits() ? null : this.full));
+    this.full.note(tx.held[0], takes, this.usage);
     this.#checkpoint(database);
   }
 
@@ -293,14 +287,6 @@ class Store {
     }
   }
 
-  /** @param {Store['full']} full */
-  #setFull(full) {
-    const isOther = this.full?.limit !== full?.limit;
-    this.full = full;
-    if (full) this.probeAt = this.now() + PROBE_MS;
-    if (isOther) this.changed();
-  }
-
   /**
    * Checkpoints the WAL after the receipts, so that no device waits for it. SQLite's own checkpoint would not report
    * errors.
@@ -341,21 +327,14 @@ class Store {
   /** @param {StoreSource} source @returns {number} ms until the next commit, -1 = nothing to save is known */
   #nextSave(source) {
     if (this.recovery.isBroken || !this.isAnnounced) return -1;
-    const now = this.now();
-    const mayTake = this.#mayTake() || (!this.recovery.isDry && this.full?.limit === 'class');
-    const due = mayTake ? source.due() : -1;
-    const probe = this.full?.limit === 'class' ? Math.max(0, this.probeAt - now) : 0;
-    return sooner(due < 0 ? due : Math.max(due, probe), this.pending.wait(now));
+    const mayTake = this.#mayTake() || (!this.recovery.isDry && this.full.isOfClass);
+    const wait = this.full.waitFor(mayTake ? source.due() : -1);
+    return sooner(wait, this.pending.wait(this.now()));
   }
 
   #mayTake() {
     if (this.recovery.isBroken || this.recovery.isDry) return false;
-    return this.#fits() || (this.full?.limit === 'class' && this.now() >= this.probeAt);
-  }
-
-  #fits() {
-    const { full } = this;
-    return !full || this.limits.check(this.usage, full.recordClass, full.cost) === 'fits';
+    return this.full.mayTake(this.usage);
   }
 
   #checkRows() {

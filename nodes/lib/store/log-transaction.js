@@ -1,5 +1,6 @@
 'use strict';
 
+const { makeRoom } = require('./full-log');
 const { costOf } = require('./log-limits');
 const { isDamage, isReadError } = require('./log-reasons');
 
@@ -83,7 +84,7 @@ class Transaction {
 
   /** Takes pending chunks, the most urgent first, up to about 1 MiB. @param {StoreSource} source */
   take(source) {
-    const { intake } = this.context;
+    const { intake, limits } = this.context;
     while (this.bytes < TRANSACTION_BYTES && this.held.length < MAX_HELD) {
       const length = intake.take(source);
       if (length === -1) break;
@@ -102,7 +103,11 @@ class Transaction {
           records,
           body
         );
-      } else if (this.#makeRoom(ticket, recordClass, body.length)) {
+      } else if (
+        makeRoom(this, limits, { ticket, recordClass, cost: costOf(body.length) }, (victim) =>
+          this.#removeOldest(victim)
+        )
+      ) {
         this.#save(ticket, [node, recordClass, records, body.length, firstTs, lastTs, body]);
       }
       if (this.held.some(({ limit }) => limit === 'total')) break;
@@ -175,39 +180,7 @@ class Transaction {
     return removed;
   }
 
-  /**
-   * @param {number} ticket
-   * @param {number} recordClass
-   * @param {number} bytes
-   * @returns {boolean} true if the chunk may be saved
-   */
-  #makeRoom(ticket, recordClass, bytes) {
-    const { limits } = this.context;
-    const cost = costOf(bytes);
-    // A smaller chunk that came later could fit, and would be read back before those that wait: rows determine the
-    // order of a class.
-    const before = this.held.find((chunk) => chunk.recordClass === recordClass);
-    if (before) {
-      this.held.push({ ticket, recordClass, cost, limit: before.limit });
-      return false;
-    }
-    for (;;) {
-      const limit = limits.check(this.usage, recordClass, cost);
-      if (limit === 'fits') return true;
-      if (limits.whenFull === 'slow') {
-        this.held.push({ ticket, recordClass, cost, limit });
-        return false;
-      }
-      const victim = limits.victim(this.usage, recordClass, cost);
-      if (victim === 0) {
-        this.dropped.push(ticket);
-        return false;
-      }
-      this.#removeOldest(victim);
-    }
-  }
-
-  /** @param {number} recordClass */
+  /** @param {number} recordClass @returns {true} */
   #removeOldest(recordClass) {
     const { database, nodes } = this.context;
     let oldest;
@@ -215,13 +188,17 @@ class Transaction {
       const row = database.statements.oldest.get(node, recordClass);
       if (row && (!oldest || Number(row.id) < Number(oldest.id))) oldest = row;
     }
-    // The sums are wrong; the class has no chunks left in any case.
-    if (!oldest) return void this.usage.clear(recordClass);
+    if (!oldest) {
+      // The sums are wrong; the class has no chunks left in any case.
+      this.usage.clear(recordClass);
+      return true;
+    }
     const row = Number(oldest.id);
     this.#delete(row);
     const own = this.saved.findIndex((chunk) => chunk.row === row);
     if (own >= 0) this.dropped.push(...this.saved.splice(own, 1).map(({ ticket }) => ticket));
     else this.removed.push({ row, recordClass, records: Number(oldest.records) });
+    return true;
   }
 
   /** @param {number} row */
