@@ -12,6 +12,7 @@ const { Intake } = require('../store/log-transaction');
 const { Pending } = require('../store/pending-removals');
 const { OnDisk } = require('./on-disk');
 const { Ownership } = require('./ownership');
+const { PairReader } = require('./pair-reader');
 const { PairTransaction } = require('./pair-transaction');
 const { asideOf, chunksOf, holdingsOf, lanesOf, lastRowOf, trim } = require('./totals');
 
@@ -21,11 +22,8 @@ const { asideOf, chunksOf, holdingsOf, lanesOf, lastRowOf, trim } = require('./t
 
 /** As in the log in SQLite. */
 const TIMER_SLACK_MS = 5;
-const EMPTY = new Uint8Array(0);
 
 const DELETE_ABOVE = ['chunk', 'dead'].map((table) => `DELETE FROM ${table} WHERE log = $1 AND id > $2`);
-const NEXT = `SELECT id, records, body FROM chunk
-WHERE log = $1 AND node = $2 AND class = $3 AND id > $4 AND id <= $5 ORDER BY id LIMIT 1`;
 
 class PairLog {
   #ownership;
@@ -34,7 +32,7 @@ class PairLog {
   #batch = 0;
   #lastGoodRow = -1;
   #isSaving = false;
-  #isReading = false;
+  #reader;
 
   /**
    * @param {object} context
@@ -70,6 +68,13 @@ class PairLog {
       now,
       open: (use, batch) => this.#open(use, batch),
       changed: () => this.#wake()
+    });
+    this.#reader = new PairReader({
+      ownership: this.#ownership,
+      isCurrent: (source) => source === this.source,
+      move: (move) => this.pending.move(move, now()),
+      problem,
+      ring: () => this.ring()
     });
     this.limits = new Limits(options);
     this.full = new FullLog({ limits: this.limits, now, changed });
@@ -271,7 +276,7 @@ class PairLog {
       if (this.isAnnounced) {
         source.due();
         void this.#save(source);
-        void this.#read(source);
+        void this.#reader.serve(source);
         wait = this.#nextSave(source);
       }
     }
@@ -386,44 +391,6 @@ class PairLog {
     pending.moves.push(...this.pending.moves);
     pending.handedOver ||= this.pending.handedOver;
     this.pending = pending;
-  }
-
-  /** @param {StoreSource} source */
-  async #read(source) {
-    const { use } = this.#ownership;
-    if (this.#isReading || !use) return;
-    this.#isReading = true;
-    const meta = new Float64Array(3);
-    for (let node = source.wanted(meta); node !== null; node = source.wanted(meta)) {
-      const [recordClass, after, upTo] = meta;
-      const range = [after, Math.min(upTo, Number.MAX_SAFE_INTEGER)];
-      const values = [use.log, node, recordClass, ...range];
-      const rows = await use.database.reader
-        .rows(NEXT, values)
-        .catch((/** @type {Error} */ error) => use.database.fail(error));
-      if (!rows || this.source !== source || this.#ownership.use !== use) break;
-      if (rows.length === 0) source.missing();
-      else this.#loaded(source, node, recordClass, /** @type {any} */ (rows[0]));
-    }
-    this.#isReading = false;
-    if (this.#ownership.use !== use) this.ring();
-  }
-
-  /**
-   * @param {StoreSource} source
-   * @param {string} node
-   * @param {number} recordClass
-   * @param {{ id: number, records: number, body: Uint8Array }} chunk
-   */
-  #loaded(source, node, recordClass, { id: row, records, body }) {
-    if (source.loaded(row, records, body ?? EMPTY) !== 'corrupt') return;
-    const reason = 'its checksum or format is wrong';
-    this.pending.move({ row, node, recordClass, records, reason, unread: false }, this.now());
-    this.problem(
-      'CHUNK_CORRUPT',
-      `A chunk of the log is damaged: ${reason}. It was moved to the table quarantine. Check the disks of the database.`
-    );
-    this.ring();
   }
 
   /** @param {StoreSource} source @returns {number} ms until the next commit, -1 = nothing to save is known */
