@@ -6,6 +6,7 @@ const path = require('node:path');
 const { createFile, makeFolder, rewriteWal } = require('./log-folder');
 const { damage } = require('./log-reasons');
 const { DatabaseSync } = require('./sqlite');
+const { rollBack, transact } = require('./transact');
 
 /** @typedef {import('node:sqlite').DatabaseSync} Db */
 
@@ -97,34 +98,6 @@ function isEmpty(db) {
 /** @param {Db} db @param {string} name @returns {number} */
 function pragma(db, name) {
   return Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0);
-}
-
-/**
- * Runs work in a transaction. After an error nothing of it remains, unless COMMIT itself failed.
- * @template T
- * @param {Db} db
- * @param {() => T} work
- * @returns {T}
- */
-function transact(db, work) {
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work();
-    db.exec('COMMIT');
-    return result;
-  } catch (error) {
-    rollBack(db);
-    throw error;
-  }
-}
-
-/** Rolls back after a failure; SQLite may have done it already. @param {Db} db */
-function rollBack(db) {
-  try {
-    if (db.isTransaction) db.exec('ROLLBACK');
-  } catch {
-    // The connection is renewed before it is used again.
-  }
 }
 
 /**

@@ -10,7 +10,8 @@ const { syncDirectory } = require('../log-folder');
 const { openToRead, openToWrite } = require('./open');
 const { plural } = require('../../base/cli/cli-output');
 const { renumbered } = require('./row-numbers');
-const { transaction, writer } = require('./rows');
+const { writer } = require('./rows');
+const { transact } = require('../transact');
 const { SALVAGED } = require('./salvage');
 const { CliError } = require('./log-error');
 
@@ -59,7 +60,7 @@ async function takeIn(aside, file, output) {
   try {
     const db = openToWrite(file);
     try {
-      tally = transaction(db, () => copyAll(/** @type {any} */ (from), writer(db), output));
+      tally = transact(db, () => copyAll(/** @type {any} */ (from), writer(db), output));
     } finally {
       db.close();
     }

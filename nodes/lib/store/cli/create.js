@@ -2,7 +2,7 @@
 
 const fs = require('node:fs');
 const { APPLICATION_ID, SCHEMA, USER_VERSION } = require('../log-schema');
-const { rollBack } = require('./rows');
+const { rollBack } = require('../transact');
 const { loadSqlite } = require('./sqlite');
 
 /**

@@ -4,7 +4,8 @@
 const { checkRows } = require('./check');
 const { openToRead, openToWrite } = require('./open');
 const { plural, table, time } = require('../../base/cli/cli-output');
-const { transaction, writer } = require('./rows');
+const { writer } = require('./rows');
+const { transact } = require('../transact');
 const { EXIT } = require('./log-error');
 const { faultLine } = require('./verify');
 
@@ -75,7 +76,7 @@ async function change(file, options, output) {
     /** @type {import('./check').Checked[]} */
     let turn = [];
     const apply = () => {
-      transaction(db, () => {
+      transact(db, () => {
         for (const { row, mended } of turn) {
           to.remove('dead', row.id);
           if (options.requeue && mended?.kept) to.addChunk(null, row.node, mended.kept);

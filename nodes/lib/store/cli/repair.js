@@ -12,7 +12,8 @@ const { missingBytes, pad } = require('./pad');
 const { renumbered } = require('./row-numbers');
 const { plural, size } = require('../../base/cli/cli-output');
 const { salvage } = require('./salvage');
-const { transaction, writer } = require('./rows');
+const { writer } = require('./rows');
+const { transact } = require('../transact');
 const { EXIT, CliError } = require('./log-error');
 const { faultLine, gapLine } = require('./verify');
 
@@ -104,8 +105,8 @@ function repairRows(file, output) {
       for (const checked of checkRows(db, table, output)) {
         if (checked.gap) throw new Error(`${file} changed during the repair`);
         if (table === 'quarantine') {
-          if (checked.mended?.kept) transaction(db, () => takeBack(to, checked));
-        } else if (checked.fault !== '') transaction(db, () => setRight(to, checked, table));
+          if (checked.mended?.kept) transact(db, () => takeBack(to, checked));
+        } else if (checked.fault !== '') transact(db, () => setRight(to, checked, table));
       }
     }
   } finally {

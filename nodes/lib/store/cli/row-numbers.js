@@ -6,7 +6,7 @@ const path = require('node:path');
 const { isDamage } = require('./sqlite');
 const { plural } = require('../../base/cli/cli-output');
 const { openToRead, openToWrite } = require('./open');
-const { rollBack } = require('./rows');
+const { rollBack } = require('../transact');
 
 /** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
 

@@ -78,32 +78,4 @@ function writer(db) {
   };
 }
 
-/** @param {DatabaseSync} db */
-function rollBack(db) {
-  try {
-    db.exec('ROLLBACK');
-  } catch {
-    // SQLite has rolled back already, as it does after some errors.
-  }
-}
-
-/**
- * Runs `work` in one transaction.
- * @template T
- * @param {DatabaseSync} db
- * @param {() => T} work
- * @returns {T}
- */
-function transaction(db, work) {
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work();
-    db.exec('COMMIT');
-    return result;
-  } catch (error) {
-    rollBack(db);
-    throw error;
-  }
-}
-
-module.exports = { writer, transaction, rollBack };
+module.exports = { writer };
