@@ -8,14 +8,13 @@ const { copyDatabase } = require('../store/database-copy');
 const { setAside } = require('../store/log-folder');
 const { isDamage } = require('../store/log-reasons');
 const { closeDatabase, openDatabase, transact } = require('../store/open-database');
+const { PendingChanges } = require('./pending-changes');
 
 const FILE = 'commands.db';
 /** "SGC1": distinguishes our database from those of other programs. */
 const APPLICATION_ID = 0x53474331;
 const SCHEMA = `CREATE TABLE command (row INTEGER PRIMARY KEY, id TEXT NOT NULL, device TEXT NOT NULL, topic TEXT NOT NULL,
   qos INTEGER NOT NULL, expires_at INTEGER NOT NULL, origin TEXT, correlation BLOB, payload BLOB NOT NULL)`;
-/** Delay of a removal. After a crash, a row not yet removed causes a second delivery, never a missing one. */
-const REMOVE_LINGER_MS = 50;
 /** Interval of the warning about a full disk. */
 const SAY_AGAIN_MS = 60000;
 
@@ -33,7 +32,7 @@ const KIND = {
 
 /** @typedef {import('node:sqlite').DatabaseSync} DatabaseSync */
 /** @typedef {import('./command').Command} Command */
-/** @typedef {{ command: Command, done: (error: Error | null, row: number) => void }} Addition */
+/** @typedef {import('./pending-changes').Addition} Addition */
 
 class CommandStore {
   #directory;
@@ -45,16 +44,9 @@ class CommandStore {
   #isRead;
   /** Commands of earlier runs, until load() returns them. @type {{ row: number, command: Command }[]} */
   #found;
-  /** @type {Addition[]} */
-  #adding;
-  /** @type {number[]} */
-  #removing;
+  #pending;
   /** Rows of a commit that failed. They may be on disk all the same. @type {{ row: number, id: string }[]} */
   #refused;
-  /** @type {NodeJS.Immediate | null} */
-  #soon;
-  /** @type {NodeJS.Timeout | null} */
-  #later;
 
   /**
    * @param {string} directory created when the first command is stored
@@ -72,11 +64,8 @@ class CommandStore {
     this.lastRow = 0;
     this.#isRead = false;
     this.#found = [];
-    this.#adding = [];
-    this.#removing = [];
+    this.#pending = new PendingChanges(() => this.flush());
     this.#refused = [];
-    this.#soon = null;
-    this.#later = null;
   }
 
   /**
@@ -99,25 +88,19 @@ class CommandStore {
    * @param {Addition['done']} done called when the command is on disk, or cannot be stored
    */
   add(command, done) {
-    this.#adding.push({ command, done });
-    this.#soon ??= setImmediate(() => this.flush());
+    this.#pending.add(command, done);
   }
 
   /** @param {number} row */
   remove(row) {
-    this.#removing.push(row);
-    this.#later ??= setTimeout(() => this.flush(), REMOVE_LINGER_MS).unref();
+    this.#pending.remove(row);
   }
 
   /** Commits pending changes. */
   flush() {
-    if (this.#soon) clearImmediate(this.#soon);
-    if (this.#later) clearTimeout(this.#later);
-    this.#soon = this.#later = null;
-    if (this.#adding.length === 0 && this.#removing.length === 0) return;
-    const [additions, removals] = [this.#adding, this.#removing];
-    this.#adding = [];
-    this.#removing = [];
+    const changes = this.#pending.take();
+    if (!changes) return;
+    const { additions, removals } = changes;
     /** @type {number[]} */
     let rows = [];
     /** @type {Error | null} */
@@ -126,7 +109,7 @@ class CommandStore {
       rows = this.#write(additions, removals);
     } catch (error) {
       failure = this.#failed(error);
-      if (!isDamage(error)) this.#removing.push(...removals);
+      if (!isDamage(error)) this.#pending.putBack(removals);
     }
     additions.forEach(({ done }, i) => done(failure, rows[i] ?? 0));
   }

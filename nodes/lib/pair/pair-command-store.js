@@ -3,28 +3,19 @@
 // keeps them.
 
 const { fromRow, toRow } = require('../commands/command-store');
+const { PendingChanges } = require('../commands/pending-changes');
 
 /** @typedef {import('../commands/command').Command} Command */
-/** @typedef {import('../commands/command-store').Addition} Addition */
-
-/** As in the file: after a crash, a row not yet removed causes a second delivery. */
-const REMOVE_LINGER_MS = 50;
+/** @typedef {import('../commands/pending-changes').Addition} Addition */
 
 class PairCommandStore {
   #post;
   /** @type {{ row: number, command: Command }[]} */
   #found = [];
-  /** @type {Addition[]} */
-  #adding = [];
-  /** @type {number[]} */
-  #removing = [];
+  #pending = new PendingChanges(() => this.flush());
   /** By the number of the change. @type {Map<number, { additions: Addition[], removals: number[] }>} */
   #changes = new Map();
   #lastId = 0;
-  /** @type {NodeJS.Immediate | null} */
-  #soon = null;
-  /** @type {NodeJS.Timeout | null} */
-  #later = null;
   /** Called when load() has something. */
   onFound = () => {};
 
@@ -40,27 +31,22 @@ class PairCommandStore {
 
   /** @param {Command} command @param {Addition['done']} done called when the command is stored, or cannot be */
   add(command, done) {
-    this.#adding.push({ command, done });
-    this.#soon ??= setImmediate(() => this.flush());
+    this.#pending.add(command, done);
   }
 
   /** @param {number} row */
   remove(row) {
-    this.#removing.push(row);
-    this.#later ??= setTimeout(() => this.flush(), REMOVE_LINGER_MS).unref();
+    this.#pending.remove(row);
   }
 
   /** Passes pending changes on. */
   flush() {
-    if (this.#soon) clearImmediate(this.#soon);
-    if (this.#later) clearTimeout(this.#later);
-    this.#soon = this.#later = null;
-    if (this.#adding.length === 0 && this.#removing.length === 0) return;
-    const [additions, removals] = [this.#adding.splice(0), this.#removing.splice(0)];
+    const changes = this.#pending.take();
+    if (!changes) return;
     const id = ++this.#lastId;
-    this.#changes.set(id, { additions, removals });
-    const add = additions.map(({ command }) => toRow(command));
-    this.#post({ type: 'commands', change: { id, add, remove: removals } });
+    this.#changes.set(id, changes);
+    const add = changes.additions.map(({ command }) => toRow(command));
+    this.#post({ type: 'commands', change: { id, add, remove: changes.removals } });
   }
 
   /** @param {Record<string, any>[]} rows of an earlier owner */
@@ -74,7 +60,7 @@ class PairCommandStore {
     const change = this.#changes.get(id);
     this.#changes.delete(id);
     if (!change) return;
-    if (failure) this.#removing.push(...change.removals);
+    if (failure) this.#pending.putBack(change.removals);
     const error = failure ? new Error(`The command cannot be stored: ${failure}`) : null;
     change.additions.forEach(({ done }, i) => done(error, rows[i] ?? 0));
   }
