@@ -1,39 +1,15 @@
 'use strict';
 // What tenants do when their engine is away, the keeper starts again, or the tenants file changes.
 
-const { fakeKeeper } = require('../../fixtures/tenants/fake-keeper');
+const { acme, acmeLife, errorOf } = require('../../fixtures/tenants/acme-life');
 
-/** @typedef {ReturnType<typeof fakeKeeper>} World */
-/** @type {World} */
+const life = acmeLife();
+const { stateOf, lease, callsOf, within } = life;
+/** @type {typeof life.world} */
 let world;
 beforeEach(() => {
-  world = fakeKeeper();
+  world = life.world;
 });
-afterEach(() => {
-  expect(world.driver.violations).toEqual([]);
-  world.close();
-});
-
-const acme = { name: 'acme', idleMs: 10_000, stopMs: 60_000 };
-const never = new AbortController().signal;
-const stateOf = (name = 'acme') => world.keeper.tenant(name).status.state;
-/** @param {Partial<{ by: string, priority: number, holder: string }>} [request] */
-const lease = (name = 'acme', request = {}, signal = never) =>
-  world.keeper.lease(name, { by: 'records', priority: 3, holder: 'test', ...request }, signal);
-/** The error of a promise. @param {Promise<unknown>} promise @returns {Promise<any>} */
-const errorOf = (promise) =>
-  promise.then(
-    () => null,
-    (error) => error
-  );
-/** @param {string} name */
-const callsOf = (name) => world.driver.calls.filter((call) => call.startsWith(`${name} `)).length;
-/** Awaits while the clock runs. @template T @param {Promise<T>} promise @param {number} [ms] @returns {Promise<T>} */
-async function within(promise, ms = 1000) {
-  promise.catch(() => {});
-  await world.clock.pass(ms);
-  return promise;
-}
 
 describe('without an engine', () => {
   test('a tenant that runs is served on, and one that sleeps is refused without a failure', async () => {
@@ -197,9 +173,8 @@ describe('data', () => {
 });
 
 test('paused tenants take no more memory than they may: the one used longest ago is stopped', async () => {
-  world.close();
   // Each takes 1 MiB.
-  world = fakeKeeper({ limits: { warmBytes: 2 << 20 } });
+  world = life.replace({ limits: { warmBytes: 2 << 20 } });
   const names = ['a', 'b', 'c'];
   await world.apply(...names.map((name) => ({ name })));
   for (const name of names) {
