@@ -6,6 +6,7 @@ const path = require('node:path');
 const { SqliteStore } = require('../../nodes/lib/ocf/store');
 const { Database } = require('../../nodes/lib/store/log-database');
 const { DatabaseSync } = require('../../nodes/lib/store/sqlite');
+const { WRITER } = require('../fixtures/store/database-writer');
 const { command, filesIn, newHome, throughBackup } = require('./backup-command');
 const { run, temporaryFolder, cleanUp } = require('./process');
 
@@ -188,16 +189,6 @@ test('ends while another process writes a database many times a second', async (
   expect(copy.prepare('PRAGMA quick_check').get()).toEqual({ quick_check: 'ok' });
   copy.close();
 });
-
-/** Commits until it is killed. */
-const WRITER = `
-  const { DatabaseSync } = require('node:sqlite');
-  const db = new DatabaseSync(process.argv[1], { timeout: 5000 });
-  db.exec('PRAGMA synchronous = OFF');
-  const insert = db.prepare('INSERT INTO t VALUES (1)');
-  insert.run();
-  console.log('writing');
-  setInterval(() => insert.run(), 1);`;
 
 /** Writes half of a transaction into the database, and waits. */
 const HALF = `

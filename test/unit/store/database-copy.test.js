@@ -7,6 +7,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { ALL_PAGES, copyDatabase } = require('../../../nodes/lib/store/database-copy');
 const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
+const { WRITER } = require('../../fixtures/store/database-writer');
 
 describe('a copy of a database', () => {
   /** @type {string} */
@@ -87,13 +88,3 @@ describe('a copy of a database', () => {
     }
   }, 30000);
 });
-
-/** Commits until it is killed. */
-const WRITER = `
-  const { DatabaseSync } = require('node:sqlite');
-  const db = new DatabaseSync(process.argv[1], { timeout: 5000 });
-  db.exec('PRAGMA synchronous = OFF');
-  const insert = db.prepare('INSERT INTO t VALUES (1)');
-  insert.run();
-  console.log('writing');
-  setInterval(() => insert.run(), 1);`;
