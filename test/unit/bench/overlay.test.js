@@ -16,22 +16,11 @@ const {
 const { proofCommand, proofs, readTests, testsOf } = require('../../../bench/overlay/proofs');
 const { systems } = require('../../../bench/overlay/systems');
 const { sizeOf, during } = require('../../../bench/overlay/network/engines');
+const { planOf } = require('../../fixtures/bench/synthetic');
 
 const { criteria } = set;
 
-const plan = /** @type {any} */ ({
-  rounds: 2,
-  seconds: 5,
-  warmup: 1,
-  quick: false,
-  all: false,
-  only: [],
-  systems: [],
-  sizes: {},
-  env: {},
-  openFiles: 1024,
-  tests: false
-});
+const plan = planOf({ rounds: 2, seconds: 5, warmup: 1, openFiles: 1024, tests: false });
 
 /** @param {number} mbits @param {Record<string, any>} [more] */
 const rate = (mbits, more = {}) => ({

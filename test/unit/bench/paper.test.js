@@ -12,19 +12,9 @@ const {
   quotaFor,
   quotaLoad
 } = require('../../../bench/runs/under-quota');
+const { planOf, resultOf } = require('../../fixtures/bench/synthetic');
 
-const plan = /** @type {any} */ ({
-  rounds: 3,
-  seconds: 12,
-  warmup: 2,
-  quick: false,
-  all: false,
-  only: [],
-  sizes: {},
-  env: {},
-  systems: ['seganet-paper', 'agents'],
-  openFiles: 4096
-});
+const plan = planOf({ systems: ['seganet-paper', 'agents'] });
 const load = '64 devices';
 const under = quotaLoad(load, 'agents');
 
@@ -35,31 +25,15 @@ const under = quotaLoad(load, 'agents');
  */
 function measured({ cores = 0.01, p99 = 10, perSecond = 640, given }) {
   const us = p99 * 1000;
+  const arrived = {
+    // All of it in the warm-up, and the messages that waited after the quota was lifted.
+    arrivalsPerSecond: [640, 640, ...Array(10).fill(perSecond), 9999],
+    classes: { 3: { latencyUs: { count: 100, p50: us / 2, p90: us, p99: us, p999: us, max: us } } }
+  };
   return {
-    system: 's',
-    seconds: 12,
+    ...resultOf(cores, arrived),
     warmup: 2,
-    cores,
-    rssMB: 50,
-    forwards: true,
-    cleanEnd: true,
-    parts: [{ part: 'gateway', cores, switchesPerS: 100, threads: [] }],
     sent: { sent: 7680, acked: 7680, late: 0, offered: 640 },
-    verdict: { lost: 0, examples: [] },
-    arrived: {
-      publishes: 10,
-      records: 100,
-      duplicates: 0,
-      outOfOrder: 0,
-      badLines: 0,
-      badRecords: 0,
-      topicMismatches: 0,
-      badKeys: 0,
-      mixedEnvelopes: 0,
-      // All of it in the warm-up, and the messages that waited after the quota was lifted.
-      arrivalsPerSecond: [640, 640, ...Array(10).fill(perSecond), 9999],
-      classes: { 3: { latencyUs: { count: 100, p50: us / 2, p90: us, p99: us, p999: us, max: us } } }
-    },
     ...(given && { quota: { ...given, periodMs: 50, periods: 200, throttled: 150, throttledMs: 5000 } })
   };
 }

@@ -16,21 +16,9 @@ const {
 } = require('../../../bench/report/results');
 const { ratio } = require('../../../bench/runs/side-by-side');
 const { distribution } = require('../../../bench/runs/figures');
+const { planOf, resultOf } = require('../../fixtures/bench/synthetic');
 
-const plan = /** @type {any} */ ({
-  rounds: 3,
-  seconds: 12,
-  warmup: 2,
-  gatewayCpus: '0',
-  harnessCpus: '1',
-  quick: false,
-  all: false,
-  only: [],
-  systems: [],
-  sizes: {},
-  env: {},
-  openFiles: 4096
-});
+const plan = planOf({ gatewayCpus: '0', harnessCpus: '1' });
 
 /** A synthetic result of measure(). @param {number} cores @param {number} p99 us */
 function measured(cores, p99) {
@@ -47,30 +35,11 @@ function measured(cores, p99) {
     ]
   };
   return {
-    system: 's',
-    seconds: 12,
-    cores,
-    rssMB: 50,
-    forwards: true,
-    cleanEnd: true,
+    ...resultOf(cores, { classes: { 1: { latencyUs }, 3: { latencyUs } } }),
     samples: [1, 2],
-    parts: [{ part: 'gateway', cores, switchesPerS: 100, threads: [] }],
     harness: [],
     machine: { steal: 0, throttled: 0 },
-    sent: { sent: 120000, acked: 120000, late: 0 },
-    verdict: { lost: 0, examples: [] },
-    arrived: {
-      publishes: 10,
-      records: 100,
-      duplicates: 0,
-      outOfOrder: 0,
-      badLines: 0,
-      badRecords: 0,
-      topicMismatches: 0,
-      badKeys: 0,
-      mixedEnvelopes: 0,
-      classes: { 1: { latencyUs }, 3: { latencyUs } }
-    }
+    sent: { sent: 120000, acked: 120000, late: 0 }
   };
 }
 

@@ -5,19 +5,14 @@ const chapter = require('../../../bench/chapters/tenants');
 const { commandOf } = require('../../../bench/report/criteria');
 const { readDirectory, testCommand } = require('../../../bench/tenants/commands');
 const { set } = require('../../../bench/tenants/criteria');
+const { planOf } = require('../../fixtures/bench/synthetic');
 
 const { criteria } = set;
 
-const plan = /** @type {any} */ ({
+const plan = planOf({
   rounds: 2,
   seconds: 5,
   warmup: 1,
-  quick: false,
-  all: false,
-  only: [],
-  systems: [],
-  sizes: {},
-  env: {},
   openFiles: 1024,
   minutes: 1,
   driver: 'process',
