@@ -16,7 +16,8 @@ const { Client } = require('../../../flows/demo/ocf/client');
 const { startControlPlane } = require('../../fixtures/ocf/control-plane');
 const { LIGHT, eventually } = require('../../fixtures/ocf/scenes');
 const { PASSWORD, TOOLS, startPostgres } = require('../../fixtures/ocf/postgres-server');
-const { NOW, storeSuite } = require('../../fixtures/ocf/store-suite');
+const { NOW } = require('../../fixtures/ocf/store-calls');
+const { storeSuite } = require('../../fixtures/ocf/store-suite');
 
 const { test, missing } = needs(...TOOLS);
 jest.setTimeout(240000);

@@ -7,11 +7,11 @@ const { SqliteStore, StoreThread } = require('../../../nodes/lib/ocf/store');
 const { GroupCommit } = require('../../../nodes/lib/ocf/store/group-commit');
 const { APPLICATION_ID, VERSIONS } = require('../../../nodes/lib/ocf/store/schema');
 const { findSql } = require('../../../nodes/lib/ocf/store/links');
-const { hashOf, newPair } = require('../../../nodes/lib/ocf/cloud/tokens');
 const { newCode } = require('../../../nodes/lib/ocf/cloud/access-codes');
 const { newFile } = require('../../fixtures/ocf/control-plane');
 const { eventually } = require('../../fixtures/ocf/scenes');
-const { storeSuite, NOW } = require('../../fixtures/ocf/store-suite');
+const { NOW, diOf, storeCalls } = require('../../fixtures/ocf/store-calls');
+const { storeSuite } = require('../../fixtures/ocf/store-suite');
 
 /** @type {string} */
 let place;
@@ -77,34 +77,7 @@ beforeEach(() => {
 });
 afterEach(() => store.close());
 
-/** @param {number} i */
-const diOf = (i) => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
-
-/** @param {number} i @param {string} user */
-async function signUp(i, user = 'alice') {
-  const { code } = await newCode(store, user, { now: NOW });
-  const pair = newPair(NOW, 3600);
-  const result = await store.write('signUp', {
-    hash: hashOf(code),
-    di: diOf(i),
-    kind: 'device',
-    tokens: pair.stored,
-    now: NOW,
-    redeemedUntil: NOW + 600000,
-    isFull: false,
-    identity: null
-  });
-  return { di: diOf(i), uid: result.uid, ...pair };
-}
-/** @param {number} i @param {string[]} types @param {number} [expires] */
-const publish = (i, types, expires = 0) =>
-  store.write('publish', {
-    di: diOf(i),
-    name: '',
-    expires,
-    most: 256,
-    links: types.map((rt) => ({ href: `/${rt}`, types: [rt], shown: true, body: Buffer.from('a0', 'hex') }))
-  });
+const { signUp, publish } = storeCalls(() => store);
 
 test('discovery starts at the devices of the user, also when the type is common', () => {
   const db = new DatabaseSync(file, { readOnly: true });
