@@ -9,6 +9,7 @@ const mqtt = require('mqtt');
 const { freePort, waitForPort } = require('../../bench/harness/net');
 const { viewLive } = require('../fixtures/gateway/live-viewer');
 const { linkPalette, NodeRed } = require('../fixtures/gateway/palette');
+const { smallFlow } = require('../fixtures/gateway/small-flow');
 const { cleanUp, temporaryFolder, until } = require('./process');
 
 const root = path.join(__dirname, '../..');
@@ -74,28 +75,6 @@ test('loads what only the nodes of one type need with the first of them', () => 
     expect(loaded).not.toContain(`nodes/lib/${file}.js`);
 });
 
-/** @param {number} port @param {string} logDir */
-function flowAt(port, logDir) {
-  const node = (/** @type {string} */ id, /** @type {string} */ type, /** @type {object} */ more) => ({
-    id,
-    type,
-    z: 'tab',
-    x: 1,
-    y: 1,
-    engine: 'engine',
-    wires: [],
-    ...more
-  });
-  return [
-    { id: 'tab', type: 'tab', label: 'flow' },
-    { id: 'engine', type: 'seganet-engine', gatewayId: 'gw', workers: '1', logDir },
-    { id: 'broker', type: 'seganet-uplink-broker', url: 'mqtt://127.0.0.1:1' },
-    node('dev', 'seganet-mqtt-devices', { version: 2, port: String(port), wires: [['rank']] }),
-    node('rank', 'seganet-priority', { rules: [], wires: [['cloud']] }),
-    node('cloud', 'seganet-uplink', { broker: 'broker', topic: 'up' })
-  ];
-}
-
 /**
  * Starts Node-RED with a palette in which node sets are disabled.
  * @param {string} home with the list of nodes that Node-RED wrote
@@ -121,7 +100,7 @@ test('takes records, and shows them, with each capability disabled, and with all
       const disabled = list.nodes.filter((/** @type {any} */ { enabled }) => !enabled);
       expect(disabled.map((/** @type {any} */ set) => set.name).sort()).toEqual([...sets].sort());
       const port = await freePort();
-      await nodeRed.deploy(flowAt(port, path.join(temporaryFolder(), 'log')));
+      await nodeRed.deploy(smallFlow(port, path.join(temporaryFolder(), 'log')));
       await waitForPort(port, '127.0.0.1', 20000);
       const device = await mqtt.connectAsync(`mqtt://127.0.0.1:${port}`, { reconnectPeriod: 0 });
       await device.publishAsync('t', '1', { qos: 1 });

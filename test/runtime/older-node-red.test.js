@@ -6,6 +6,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const mqtt = require('mqtt');
 const { freePort } = require('../../bench/harness/broker');
+const { node, smallFlow } = require('../fixtures/gateway/small-flow');
 const { run, until, temporaryFolder, cleanEnvironment, cleanUp } = require('./process');
 
 const root = path.join(__dirname, '../..');
@@ -68,26 +69,11 @@ afterEach(cleanUp);
   120000
 );
 
-/** @param {number} port @param {string} logDir */
+/** A flow with native wires across links. @param {number} port @param {string} logDir */
 function flowAt(port, logDir) {
-  const node = (/** @type {string} */ id, /** @type {string} */ type, /** @type {object} */ more) => ({
-    id,
-    type,
-    z: 'tab',
-    x: 1,
-    y: 1,
-    engine: 'engine',
-    wires: [],
-    ...more
-  });
-  return [
-    { id: 'tab', type: 'tab', label: 'flow' },
-    { id: 'engine', type: 'seganet-engine', gatewayId: 'gw', workers: '1', logDir },
-    { id: 'broker', type: 'seganet-uplink-broker', url: 'mqtt://127.0.0.1:1' },
-    node('dev', 'seganet-mqtt-devices', { version: 2, port: String(port), wires: [['out']] }),
+  const nodes = [
     node('out', 'link out', { mode: 'link', links: ['in'] }),
-    node('in', 'link in', { links: ['out'], wires: [['rank']] }),
-    node('rank', 'seganet-priority', { rules: [], wires: [['cloud']] }),
-    node('cloud', 'seganet-uplink', { broker: 'broker', topic: 'up' })
+    node('in', 'link in', { links: ['out'], wires: [['rank']] })
   ];
+  return smallFlow(port, logDir, { first: 'out', nodes });
 }
