@@ -4,7 +4,7 @@
 
 const mqtt = require('mqtt');
 const { FlowRuntime } = require('../fixtures/plan/flow-runtime');
-const { freePort } = require('../../bench/harness/broker');
+const { eventually, freePort } = require('../../bench/harness/net');
 
 const runtime = new FlowRuntime();
 beforeAll(() => runtime.start());
@@ -61,10 +61,7 @@ function reading(client, retain = false) {
 }
 
 /** @param {() => boolean} done */
-async function until(done) {
-  const end = performance.now() + 10000;
-  while (!done() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 2));
-}
+const until = (done) => eventually(done, { everyMs: 2, what: String(done) });
 
 test.each([4, 5])('read what devices of all sources send, with MQTT level %i', async (protocolVersion) => {
   await runtime.deploy(flow());

@@ -1,6 +1,7 @@
 'use strict';
 
 const { setTimeout: sleep } = require('node:timers/promises');
+const { eventually: poll } = require('../../harness/net');
 
 const LIMIT_MS = 20_000;
 const EVERY_MS = 50;
@@ -9,12 +10,7 @@ const EVERY_MS = 50;
  * Waits until the test holds.
  * @param {string} what for the error @param {() => boolean} test @param {number} [limitMs]
  */
-async function eventually(what, test, limitMs = LIMIT_MS) {
-  const end = performance.now() + limitMs;
-  while (!test()) {
-    if (performance.now() > end) throw new Error(`Not within ${limitMs / 1000} s: ${what}.`);
-    await sleep(EVERY_MS);
-  }
-}
+const eventually = (what, test, limitMs = LIMIT_MS) =>
+  poll(test, { timeoutMs: limitMs, everyMs: EVERY_MS, what });
 
 module.exports = { eventually, sleep };

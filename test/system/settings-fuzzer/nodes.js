@@ -9,7 +9,7 @@ const mqtt = require('mqtt');
 const WebSocket = require('ws');
 const { Child } = require('../../../bench/harness/child');
 const { root } = require('../../../bench/harness/gateway');
-const { eventually } = require('../../../bench/harness/net');
+const { accepts, eventually } = require('../../../bench/harness/net');
 const { shortReasons } = require('../../../nodes/lib/base/texts/short-reasons');
 const { faultsOf } = require('./judge');
 const { brief, oddValue, oddVariable, pick } = require('./values');
@@ -235,7 +235,7 @@ class Bench {
     // A number is an IPv4 address, too: 2147483647 is 127.255.255.255, a broadcast address that takes no connections.
     const isNumber = /^\d+$/.test(String(node.host));
     const isTcp = transport !== 'udp' && !isNumber && fill === 'green' && port;
-    if (isTcp && !(await accepts(Number(port), node.host)))
+    if (isTcp && !(await accepts(Number(port), reachableAt(node.host))))
       return [`${tell(node)} is green, and port ${port} is closed`];
     return [];
   }
@@ -311,15 +311,8 @@ function tell({ type, changed, ...node }) {
   return `${type} ${changed.map((/** @type {string} */ name) => `${name}=${brief(node[name])}`).join(' ')}`;
 }
 
-/** @param {number} port @param {unknown} host @returns {Promise<boolean>} */
-function accepts(port, host) {
-  const to =
-    typeof host === 'string' && net.isIP(host) && !/^(0\.0\.0\.0|::)$/.test(host) ? host : '127.0.0.1';
-  return new Promise((resolve) => {
-    const socket = net.connect(port, to);
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
-  });
-}
+/** @param {unknown} host that a node listens on @returns {string} where it can be reached */
+const reachableAt = (host) =>
+  typeof host === 'string' && net.isIP(host) && !/^(0\.0\.0\.0|::)$/.test(host) ? host : '127.0.0.1';
 
 module.exports = { Bench, drawNode, tell };

@@ -9,6 +9,7 @@ const path = require('node:path');
 const mqtt = require('mqtt');
 const coreMqtt = require('@node-red/nodes/core/network/10-mqtt.js');
 const { Broker } = require('../../../bench/harness/broker');
+const { eventually } = require('../../../bench/harness/net');
 const { needs } = require('../../../bench/harness/tools');
 const { helper, node, modules, shown } = require('../../nodes/support/gateway');
 
@@ -88,10 +89,7 @@ describe.each([5, 4])('with MQTT version %s', (protocolVersion) => {
   }
 
   /** @param {() => unknown} condition */
-  async function until(condition) {
-    for (let i = 0; i < 500 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(condition()).toBeTruthy();
-  }
+  const until = (condition) => eventually(condition, { what: String(condition) });
 
   /** @param {string} user */
   async function gateway(user) {

@@ -5,6 +5,7 @@ const net = require('node:net');
 const { once } = require('node:events');
 const { CODES } = require('../../../nodes/lib/engine/inbox');
 const { PortOpener } = require('../../../nodes/lib/sources/http/port-opener');
+const { eventually } = require('../../../bench/harness/net');
 const { openDoor, raw } = require('../../fixtures/devices/http-bench');
 
 /** @type {Awaited<ReturnType<typeof openDoor>>} */
@@ -31,9 +32,7 @@ describe('the opener', () => {
 });
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
-async function until(condition) {
-  while (!condition()) await turn();
-}
+const until = (condition) => eventually(condition, { everyMs: 1, what: String(condition) });
 
 describe('accepted', () => {
   test('one record of any content type', async () => {
