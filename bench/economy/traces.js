@@ -263,4 +263,4 @@ async function runTraces({ kinds, ways, out, ...options }) {
   });
 }
 
-module.exports = { TRACES, TraceRun, WAYS, inTimeOf, runTraces, traceOptions };
+module.exports = { TRACES, WAYS, inTimeOf, runTraces, traceOptions };

@@ -95,4 +95,4 @@ async function travel({ plan }, steps, options, share) {
   }
 }
 
-module.exports = { AHEAD_S, contenders, travel };
+module.exports = { contenders, travel };

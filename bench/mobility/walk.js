@@ -125,4 +125,4 @@ function summaryOf(steps) {
   };
 }
 
-module.exports = { CORRIDOR_M, LTE_MBIT, ROAM, STEP_MS, placeAt, summaryOf, traceOf };
+module.exports = { CORRIDOR_M, LTE_MBIT, STEP_MS, placeAt, summaryOf, traceOf };

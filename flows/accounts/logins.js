@@ -218,4 +218,4 @@ async function readForm(request) {
   return new URLSearchParams(Buffer.concat(parts).toString());
 }
 
-module.exports = { Logins, Refused, MOST_BODY_BYTES };
+module.exports = { Logins, Refused };

@@ -165,4 +165,4 @@ function checkMptcp({ SEGANET_UPLINK_PATHS }) {
   }
 }
 
-module.exports = { checkClock, checkHost };
+module.exports = { checkHost };

@@ -101,4 +101,4 @@ function runScript(script) {
   }
 }
 
-module.exports = { FLAGS, FOLDER, findGo, goOutput, needed, runGo, runScript, versionIn };
+module.exports = { FLAGS, FOLDER, findGo, goOutput, needed, runGo, runScript };

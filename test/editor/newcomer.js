@@ -59,4 +59,4 @@ async function openSidebar(page) {
   await page.waitForFunction(() => document.querySelector('.seganet-live .state')?.textContent === 'live');
 }
 
-module.exports = { buildFlow, openSidebar, NODES };
+module.exports = { buildFlow, openSidebar };

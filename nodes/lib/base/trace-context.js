@@ -52,4 +52,4 @@ function splitTrace(stored, flags) {
     : { payload: stored, trace: '' };
 }
 
-module.exports = { traceOf, traceFields, splitTrace, PARENT_BYTES };
+module.exports = { traceOf, traceFields, splitTrace };

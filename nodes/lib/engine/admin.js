@@ -157,4 +157,4 @@ function agentsView(host, { after = '', limit = String(DEFAULT_AGENTS) }) {
   return host.registry.page(after, count);
 }
 
-module.exports = { addEndpoints, agentsView, planView };
+module.exports = { addEndpoints };

@@ -51,4 +51,4 @@ function silent(times, limitMs) {
   return { total: running.length, count: late.length, seconds: Math.round(Math.max(0, ...late) / 1000) };
 }
 
-module.exports = { liveness, WORKER_MS, THREAD_MS };
+module.exports = { liveness };

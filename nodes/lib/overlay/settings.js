@@ -96,7 +96,6 @@ function joinProblem({ address, root, token }) {
 module.exports = {
   rows,
   schema: schemaOf(rows),
-  peerRows,
   peerSchema: schemaOf(peerRows),
   EVENTS,
   joinProblem,

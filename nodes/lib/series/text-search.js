@@ -117,4 +117,4 @@ function matches(found, operator, value) {
   }
 }
 
-module.exports = { MAX_WORDS, matches, matchOf, searchText };
+module.exports = { matches, searchText };

@@ -122,7 +122,6 @@ function inSentence(label, parse) {
 }
 
 module.exports = {
-  MOST_URLS,
   brokerUrlOf,
   brokerUrlsOf,
   parseBrokerUrl,

@@ -197,7 +197,6 @@ module.exports = {
   DICTIONARY,
   LAST_FORMAT,
   MAGIC,
-  MAX_DICTIONARY_BYTES,
   NDJSON,
   decompress,
   dictionaryIn,

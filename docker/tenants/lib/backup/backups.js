@@ -214,4 +214,4 @@ function inWords(error, tenant, folder) {
   return error;
 }
 
-module.exports = { KEEP, MOST_BYTES, isBelow, listBackups, makeBackup, nameOf, sha256Of, superfluous };
+module.exports = { KEEP, MOST_BYTES, listBackups, makeBackup, nameOf, superfluous };

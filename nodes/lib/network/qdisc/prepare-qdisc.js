@@ -52,4 +52,4 @@ async function prepare(options) {
   return { facts, plan: makePlan(options.scheme, desired, facts), desired, how };
 }
 
-module.exports = { prepare, interfaceOf, objectFile };
+module.exports = { prepare, interfaceOf };

@@ -159,7 +159,6 @@ module.exports = {
   decode,
   mapOf,
   checkMap,
-  checkContentFormat,
   answerFormat,
   checkLinkFormat,
   formatOptions,

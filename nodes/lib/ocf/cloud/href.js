@@ -31,4 +31,4 @@ function segmentsProblem(segments) {
   return '';
 }
 
-module.exports = { hrefProblem, segmentsProblem, MOST_HREF_BYTES };
+module.exports = { hrefProblem, segmentsProblem };

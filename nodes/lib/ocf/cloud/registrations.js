@@ -200,4 +200,4 @@ async function viaOf(cloud, di) {
   return found && found.expires > cloud.now() ? found.via : '';
 }
 
-module.exports = { registrations, viaOf, attributesOf, endpointId, LIMITS, LIFETIME };
+module.exports = { registrations, viaOf, attributesOf, endpointId, LIMITS };

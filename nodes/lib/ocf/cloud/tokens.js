@@ -53,4 +53,4 @@ function userId(issuer, sub) {
   return uuid5(Buffer.from(uuid5(NAMESPACE_URL, issuer).replaceAll('-', ''), 'hex'), sub);
 }
 
-module.exports = { newToken, hashOf, newPair, expiresIn, userId, uuid5, NAMESPACE_URL };
+module.exports = { newToken, hashOf, newPair, expiresIn, userId, uuid5 };

@@ -124,7 +124,6 @@ exports.Accepted = Accepted;
 exports.formatOf = formatOf;
 exports.typeOf = typeOf;
 exports.JSON_TYPE = JSON_TYPE;
-exports.EVENTS_TYPE = EVENTS_TYPE;
 exports.TEXT_TYPE = TEXT_TYPE;
 exports.JSON_FORMAT = JSON_FORMAT;
 exports.CBOR = CBOR;

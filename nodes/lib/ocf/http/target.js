@@ -54,4 +54,4 @@ function locationOf(di, path, query) {
   return `${PREFIX}${di}/${path.map((each) => encodeURIComponent(each)).join('/')}${args.replaceAll('%3D', '=')}`;
 }
 
-module.exports = { targetOf, locationOf, MOST_SEGMENTS, MOST_PATH_BYTES };
+module.exports = { targetOf, locationOf };

@@ -96,5 +96,3 @@ class Confirmations {
 }
 
 exports.Confirmations = Confirmations;
-exports.UNREADABLE_MS = UNREADABLE_MS;
-exports.STALENESS_MS = STALENESS_MS;

@@ -131,4 +131,4 @@ function read({ code, token, options, payload }) {
   return { request, passage: { di: asUuid(third), uid, hops } };
 }
 
-module.exports = { outgoing, received, serve, HOP_LIMIT, HOPS, USER };
+module.exports = { outgoing, received, serve, USER };

@@ -70,4 +70,4 @@ const compressors = { ZSTD: (/** @type {Uint8Array} */ bytes) => zlib.zstdCompre
 /** The same for the reader. */
 const decompressors = { ZSTD: (/** @type {Uint8Array} */ bytes) => zlib.zstdDecompressSync(bytes) };
 
-module.exports = { NoLibrary, compressors, decompressors, loadLibrary, missingLibrary };
+module.exports = { compressors, decompressors, loadLibrary, missingLibrary };

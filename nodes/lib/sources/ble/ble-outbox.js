@@ -87,4 +87,3 @@ class Outbox {
 }
 
 exports.Outbox = Outbox;
-exports.CREDIT = CREDIT;

@@ -51,6 +51,5 @@ class Crashes {
 }
 
 exports.Crashes = Crashes;
-exports.WAITS_MS = WAITS_MS;
 exports.MAX_FAILURES = MAX_FAILURES;
 exports.HEALTHY_MS = HEALTHY_MS;

@@ -123,4 +123,3 @@ class Leases {
 }
 
 exports.Leases = Leases;
-exports.MAX_LEASES = MAX_LEASES;
