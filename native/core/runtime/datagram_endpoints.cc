@@ -175,16 +175,15 @@ bool DatagramEndpoints::MayServe(CoapEndpoint* endpoint, Device* device) {
 RecordAnswer DatagramEndpoints::Admit(CoapEndpoint* endpoint, Device* device,
                                       const SourceSettings& source,
                                       const coap::Incoming& incoming) {
-  using Verdict = RecordAnswer::Verdict;
   if (!MayServe(endpoint, device) ||
       (device->permissions && !device->permissions->MayPublish(incoming.topic))) {
     context_.counters->Add(Counter::kNotAllowed);
-    return {.verdict = Verdict::kNotAllowed};
+    return {.verdict = RecordAnswer::Verdict::kNotAllowed};
   }
   const TokenRate rate{source.rate, source.burst};
   if (const int64_t wait_us = device->bucket.WaitUs(rate, context_.now->mono_us); wait_us > 0) {
     context_.counters->Add(Counter::kThrottled);
-    return {.verdict = Verdict::kTooFast,
+    return {.verdict = RecordAnswer::Verdict::kTooFast,
             .retry_s = static_cast<uint32_t>((wait_us + 999'999) / 1'000'000)};
   }
   // The class that the record will probably get: as in ReadPauses::MayRead, unless the device names
@@ -194,7 +193,7 @@ RecordAnswer DatagramEndpoints::Admit(CoapEndpoint* endpoint, Device* device,
   if (c == 0) c = device->registered_class;
   if (c == 0) c = kCritical;
   if (!context_.pauses->HasRoomFor(c) || context_.pauses->WaitsForFlow(source)) {
-    return {.verdict = Verdict::kFull, .retry_s = kFullRetryS};
+    return {.verdict = RecordAnswer::Verdict::kFull, .retry_s = kFullRetryS};
   }
   device->bucket.Pay(rate, context_.now->mono_us);
   return {};
