@@ -69,16 +69,7 @@ class EnginePart : public test::EngineCoapTest {
     command.payload = "go";
     command.qos = 0;
     EXPECT_EQ(engine_.Command(std::move(command), 10'000'000), PushResult::kOk);
-    CommandEnd end = CommandEnd::kBusy;
-    EXPECT_TRUE(Until([&] {
-      for (const CommandResult& result : engine_.TakeCommandResults()) {
-        if (result.ticket != ticket_) continue;
-        end = result.end;
-        return true;
-      }
-      return false;
-    }));
-    return end;
+    return EndOf(ticket_);
   }
 
   uint32_t ticket_ = 0;

@@ -51,6 +51,20 @@ class EngineTest : public testing::Test {
     return bound;
   }
 
+  // Waits for the result of a command; drops those of others.
+  CommandEnd EndOf(uint32_t ticket) {
+    CommandEnd end = CommandEnd::kBusy;
+    EXPECT_TRUE(Until([&] {
+      for (const CommandResult& result : engine_.TakeCommandResults()) {
+        if (result.ticket != ticket) continue;
+        end = result.end;
+        return true;
+      }
+      return false;
+    }));
+    return end;
+  }
+
   // Takes and acknowledges everything ready; returns its records.
   uint32_t DrainUplink() {
     uint32_t records = 0;
