@@ -87,16 +87,16 @@ class Asker {
     this.told.asked++;
     const counts = dueAt >= this.countsFrom;
     const sentAt = performance.now();
+    const ended = this.ledger.enter(question, sentAt);
     try {
       const { status, body } = await this.request('POST', 'demand', question);
       const answeredAt = performance.now();
-      const isAccepted = status === 200;
-      if (!isAccepted) {
+      ended(status === 200);
+      if (status !== 200) {
         this.told.refused++;
         if (this.refusals.length < 5) this.refusals.push(`${status} ${body.error}`);
         return;
       }
-      this.ledger.enter(question, { sentAt, answeredAt, isAccepted });
       const state = body.state === 'on' ? 'on' : 'waiting';
       this.told[state]++;
       this.times[state].push(answeredAt - dueAt);
@@ -105,7 +105,7 @@ class Asker {
     } catch {
       // The gateway was killed.
       this.told.unanswered++;
-      this.ledger.enter(question, { sentAt, answeredAt: performance.now(), isAccepted: false });
+      ended(false);
     }
   }
 

@@ -11,44 +11,52 @@ class Ledger {
   #entries = new Map();
 
   /**
-   * Enters a question whose asker has got an answer, or none because the gateway was killed: it may be on disk then.
+   * Enters a question that is about to be sent: from now on it may replace the one before it.
    * @param {Question} question
-   * @param {{ sentAt: number, answeredAt: number, isAccepted: boolean }} answer
+   * @param {number} sentAt
+   * @returns {(isAccepted: boolean) => void} to be called with the answer, or false if the gateway was killed: the
+   *   question may be on disk then
    */
-  enter({ device, by, forS }, { sentAt, answeredAt, isAccepted }) {
+  enter({ device, by, forS }, sentAt) {
     const key = JSON.stringify([device, by]);
-    const entry = { sentAt, answeredAt, isAccepted, endsAt: sentAt + forS * 1000 };
-    // Questions that overlap may have been taken in any order.
-    const others = (this.#entries.get(key) ?? []).filter(
-      (other) => !isAccepted || !(other.answeredAt < sentAt)
-    );
-    this.#entries.set(key, [...others, entry]);
+    /** @type {Entry} */
+    const entry = { sentAt, answeredAt: Infinity, isAccepted: false, endsAt: sentAt + forS * 1000 };
+    this.#entries.set(key, [...(this.#entries.get(key) ?? []), entry]);
+    return (isAccepted) => {
+      Object.assign(entry, { answeredAt: performance.now(), isAccepted });
+      if (!isAccepted) return;
+      // Questions that overlap may have been taken in any order.
+      const others = (this.#entries.get(key) ?? []).filter(({ answeredAt }) => !(answeredAt < sentAt));
+      this.#entries.set(key, others);
+    };
   }
 
   /**
    * Returns the accepted questions that the gateway has lost.
    * @param {{ device: string, askers: string[] }[]} views of all devices, as the gateway shows them
-   * @param {number} at when they were asked for, at the latest
+   * @param {number} from before they were asked for
+   * @param {number} at after that
    * @returns {string[]}
    */
-  lost(views, at) {
+  lost(views, from, at) {
     const askers = new Map(views.map((view) => [view.device, view.askers]));
-    return this.#open(at).filter((key) => {
+    return this.#open(from, at).filter((key) => {
       const [device, by] = JSON.parse(key);
       return !askers.get(device)?.includes(by);
     });
   }
 
-  /** Number of accepted questions that cannot have ended. @param {number} at */
-  open(at) {
-    return this.#open(at).length;
+  /** Number of accepted questions that have not ended. @param {number} from @param {number} at as in lost() */
+  open(from, at) {
+    return this.#open(from, at).length;
   }
 
-  /** @param {number} at */
-  #open(at) {
+  /** @param {number} from @param {number} at */
+  #open(from, at) {
     return [...this.#entries].flatMap(([key, entries]) => {
       const isOpen = entries.every(({ endsAt }) => endsAt > at);
-      return isOpen && entries.some(({ isAccepted }) => isAccepted) ? [key] : [];
+      const isKept = entries.some(({ isAccepted, answeredAt }) => isAccepted && answeredAt < from);
+      return isOpen && isKept ? [key] : [];
     });
   }
 }

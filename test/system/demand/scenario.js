@@ -95,10 +95,11 @@ async function runDemand({ count, seconds, perS, kills, longS, syncMs = 0, rando
       await gateway.end('SIGKILL');
       gateway = await startFlow(flow, home, shim?.env);
       await waitForPort(port);
+      const from = performance.now();
       const views = await asker.views();
       const now = performance.now();
-      lost.push(...asker.ledger.lost(views, now));
-      survived += asker.ledger.open(now);
+      lost.push(...asker.ledger.lost(views, from, now));
+      survived += asker.ledger.open(from, now);
       await eventually(areConnected, { timeoutMs: 60000, what: 'the devices after the kill' });
     }
     await watch();
