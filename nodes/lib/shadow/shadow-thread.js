@@ -2,8 +2,8 @@
 // The threads with the shadows of one engine, as seen from Node-RED's thread: one changes them, one reads them. Reads
 // are answered while a commit is under way. What the reading thread cannot read, the other one reads.
 //
-// No answer shows less than an earlier one: a read is repeated if a change of the device was answered meanwhile, and the
-// answer to a change is marked if a read has shown this change, or a later one, already.
+// No answer shows less than an earlier one: a read is repeated if a change of the device was answered meanwhile, and
+// the answer to a change is marked if a read has shown this change, or a later one, already.
 
 const path = require('node:path');
 const { ManagedThread } = require('../base/managed-thread');
