@@ -3,6 +3,7 @@
 
 const { demandOf, demands } = require('.');
 const { addDemand } = require('./metrics');
+const { addShown } = require('./value-details');
 
 /** @type {import('../metrics').MetricsAddition} */
 exports.metrics = {
@@ -12,3 +13,6 @@ exports.metrics = {
 };
 
 exports.engine = demandOf;
+
+/** @param {any} host @param {{ device: string }[]} rows of last values */
+exports.valueDetails = (host, rows) => addShown(demands.get(host), rows);

@@ -229,6 +229,11 @@ class Demand {
     return record ? this.#view(record) : null;
   }
 
+  /** @param {string} device @returns {import('./ways').Way['limits'] | null} null: no node is responsible for it */
+  limitsOf(device) {
+    return this.#responsibleFor(device)?.way.limits ?? null;
+  }
+
   /**
    * @param {string} after device of the last view of the page before, '' = first page
    * @param {number} limit

@@ -104,7 +104,8 @@ export class Panel {
       onLogin: () => onLogin(true)
     });
     this.#charts = new Charts(t, id('range'));
-    this.#values = new Values({ t, id, root, token, ask, size: isNarrow ? 3 : 12 });
+    const size = isNarrow ? 3 : 12;
+    this.#values = new Values({ t, id, root, token, ask, size, onLogin: () => onLogin(true) });
     this.#events = new Events({ t, id, ask, onLogin: () => onLogin(true) });
     this.#overlayServices = new OverlayServices({ t, id, ask, onLogin: () => onLogin(true) });
     this.#logins = new Logins({ t, id, ask, onLogin: () => onLogin(true) });

@@ -62,11 +62,14 @@ export class ValueCard {
   #range = h('span', { class: 'unseen' });
   #outlook = h('p', { class: 'about' });
   #about = h('p', { class: 'about' });
+  #faster;
   #value = null;
   #read = null;
 
-  constructor(t) {
+  /** faster: a part that asks the device to send more often (faster.mjs) */
+  constructor(t, faster) {
     this.#t = t;
+    this.#faster = faster;
     const frame = { preserveAspectRatio: 'none', 'aria-hidden': 'true' };
     this.#picture = svg('svg', frame, this.#band, this.#expected, this.#line, this.#anomalies);
     this.element = h(
@@ -77,12 +80,13 @@ export class ValueCard {
       this.#picture,
       this.#range,
       this.#outlook,
-      this.#about
+      this.#about,
+      faster.element
     );
   }
 
-  /** now: ms since 1970, of the gateway */
-  update(value, now) {
+  /** engine: id of its node; now: ms since 1970, of the gateway */
+  update(value, engine, now) {
     this.#value = value;
     setText(this.#topic, visible(value.topic));
     setAttribute(this.#topic, 'title', visible(value.topic));
@@ -92,6 +96,7 @@ export class ValueCard {
     const outlook = value.forecast ? outlookOf(this.#t, value.forecast) : '';
     setText(this.#outlook, outlook);
     this.#outlook.hidden = outlook === '';
+    this.#faster.update(engine, value.device, value.demand);
     this.age(now);
   }
 

@@ -3,6 +3,7 @@
 
 import { LiveConnection } from './connection.mjs';
 import { h, setAttribute, setText } from './dom.mjs';
+import { Faster } from './faster.mjs';
 import { visible } from './format.mjs';
 import { Topics } from './topics.mjs';
 import { ValueCard, keyOf } from './value-card.mjs';
@@ -21,6 +22,7 @@ const VIEWS = ['cards', 'topics'];
 export class Values {
   #t;
   #ask;
+  #onLogin;
   #size;
   #stream;
   #search;
@@ -46,10 +48,11 @@ export class Values {
   /** What the gateway's clock is ahead of the browser's, ms. */
   #aheadMs = 0;
 
-  /** ask(path): returns { status, value }; size: cards of a page */
-  constructor({ t, id, root, token, ask, size }) {
+  /** ask(path, body): returns { status, value }; size: cards of a page; onLogin(): as in Faster */
+  constructor({ t, id, root, token, ask, size, onLogin }) {
     this.#t = t;
     this.#ask = ask;
+    this.#onLogin = onLogin;
     this.#size = size;
     this.#stream = new LiveConnection({
       url: `${root}values/stream`,
@@ -172,6 +175,10 @@ export class Values {
     this.#back.parentNode.hidden = this.#pages.length === 1 && this.#after === null;
   }
 
+  #faster() {
+    return new Faster({ t: this.#t, ask: this.#ask, onLogin: this.#onLogin });
+  }
+
   /** Cards keep their place and are filled again. */
   #show(values) {
     const now = Date.now() + this.#aheadMs;
@@ -179,8 +186,8 @@ export class Values {
     this.#shown = new Map();
     for (const value of values) {
       const key = keyOf(value);
-      const card = before.get(key) ?? new ValueCard(this.#t);
-      card.update(value, now);
+      const card = before.get(key) ?? new ValueCard(this.#t, this.#faster());
+      card.update(value, this.#engine, now);
       this.#shown.set(key, card);
     }
     const elements = [...this.#shown.values()].map(({ element }) => element);
