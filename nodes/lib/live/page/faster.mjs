@@ -32,7 +32,11 @@ export class Faster {
     this.#onLogin = onLogin;
     const button = (key, onclick) => h('button', { type: 'button', onclick }, t(`values.faster.${key}`));
     const field = (key, select) => h('label', {}, t(`values.faster.${key}`), ' ', select);
-    this.#end = button('end', () => void this.#send(0));
+    this.#end = h(
+      'p',
+      { class: 'controls' },
+      button('end', () => void this.#send(0))
+    );
     this.#question = h(
       'details',
       {},
