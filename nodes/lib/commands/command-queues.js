@@ -115,8 +115,8 @@ class CommandQueues {
   }
 
   /**
-   * Sends a command before all that wait for the device. It replaces an earlier leading one of the same sender that is
-   * not in flight, is not stored, does not expire, and no limit refuses it.
+   * Sends a command before all that wait for the device. It replaces an earlier leading one of the same sender, unless
+   * that is in flight and is taken or refused. It is not stored, does not expire, and no limit refuses it.
    * @param {Command} command
    * @param {Leading} follower
    */
@@ -323,6 +323,7 @@ class CommandQueues {
     queue.busy = null;
     if (isDoubtful) entry.doubted?.();
     if (end === 'taken' || end === 'refused') this.#finish(queue, entry, end, reason);
+    else if (this.#isReplaced(queue, entry)) this.#leave(queue, entry);
     else if (end === 'timeout' && ++entry.attempts >= this.limits.attempts)
       this.#finish(queue, entry, end, reason);
     else if (end === 'unheard') this.#unheard(queue, entry, reason);
@@ -333,6 +334,16 @@ class CommandQueues {
       this.#park(queue, this.limits.sweepMs, reason);
     }
     return true;
+  }
+
+  /**
+   * True for a leading command if the next one of its sender came while it was in flight.
+   * @param {Queue} queue
+   * @param {Entry} entry
+   */
+  #isReplaced(queue, entry) {
+    if (!entry.doubted) return false;
+    return allOf(queue).some((each) => each !== entry && each.doubted && each.sender === entry.sender);
   }
 
   /**

@@ -70,6 +70,24 @@ test('is replaced by the next one, but not while it is in flight', () => {
   expect(desk.queues.isEmpty).toBe(true);
 });
 
+// Both would wait otherwise, and a third one would be sent before the second.
+test.each(['offline', 'timeout', 'unheard', 'busy'])(
+  'is replaced by the one that came while it was in flight, if its attempt ends with %s',
+  (end) => {
+    const desk = makeDesk();
+    desk.lead('x1');
+    desk.lead('x2');
+    desk.auto = { end: 'offline' };
+    desk.answer(end);
+    desk.lead('x3');
+    desk.attempts = [];
+    desk.auto = { end: 'taken' };
+    desk.queues.wake('a');
+    expect(desk.tried()).toEqual(['x3']);
+    expect(desk.queues.isEmpty).toBe(true);
+  }
+);
+
 test('is replaced and withdrawn by its own sender alone', () => {
   const desk = makeDesk();
   desk.auto = { end: 'offline' };
