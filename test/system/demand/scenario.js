@@ -72,8 +72,11 @@ async function runDemand({ count, seconds, perS, kills, longS, syncMs = 0, rando
   const lost = [];
   let survived = 0;
   let isOver = false;
+  let isStarting = false;
   const leave = async () => {
-    for (; !isOver; await delay((LEAVE_EACH * 1000) / perS)) pick(devices).leave(between(300, 2800));
+    for (; !isOver; await delay((LEAVE_EACH * 1000) / perS))
+      // Of few devices, too many would be away at any time to see that the others are back.
+      if (!isStarting) pick(devices).leave(between(300, 2800));
   };
   const watch = async () => {
     const [begun, cpu] = [performance.now(), readGroup(gateway.child.pid).cpuSeconds];
@@ -93,6 +96,7 @@ async function runDemand({ count, seconds, perS, kills, longS, syncMs = 0, rando
       await watch();
       log(`kill -9 after ${asker.told.asked} questions`);
       await gateway.end('SIGKILL');
+      isStarting = true;
       gateway = await startFlow(flow, home, shim?.env);
       await waitForPort(port);
       const from = performance.now();
@@ -101,6 +105,7 @@ async function runDemand({ count, seconds, perS, kills, longS, syncMs = 0, rando
       lost.push(...asker.ledger.lost(views, from, now));
       survived += asker.ledger.open(from, now);
       await eventually(areConnected, { timeoutMs: 60000, what: 'the devices after the kill' });
+      isStarting = false;
     }
     await watch();
     const load = os.loadavg()[0];
