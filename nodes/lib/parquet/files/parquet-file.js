@@ -5,7 +5,7 @@ const { compressors, decompressors } = require('./writer-package');
 const { FORMAT, SCHEMA, toColumns, toRow } = require('./columns');
 const { compareRows, sizeOf } = require('./row');
 
-/** @typedef {import('./writer-package').Library} Library @typedef {import('./row').Row} Row */
+/** @typedef {import('./writer-package').ParquetPackages} ParquetPackages @typedef {import('./row').Row} Row */
 
 /**
  * A file that can be read in parts.
@@ -27,7 +27,7 @@ class FileWriter {
   /** @type {Row | null} */
   #last = null;
 
-  /** @param {Library} library */
+  /** @param {ParquetPackages} library */
   constructor(library) {
     this.#bytes = new library.ByteWriter();
     this.#writer = new library.ParquetWriter({
@@ -86,7 +86,7 @@ class FileWriter {
 
 /**
  * Reads a file of ours. One row group is in memory at a time.
- * @param {Library} library
+ * @param {ParquetPackages} library
  * @param {Readable} file
  * @returns {AsyncGenerator<Row[]>}
  */

@@ -11,7 +11,7 @@ const VERSION = '0.17.0';
 const LEVEL = { params: { [zlib.constants.ZSTD_c_compressionLevel]: 3 } };
 
 /**
- * @typedef {object} Library
+ * @typedef {object} ParquetPackages
  * @property {new (options: object) => { write(options: object): unknown, finish(): unknown }} ParquetWriter
  * @property {new () => { getBytes(): Uint8Array, offset: number }} ByteWriter
  * @property {(file: object) => Promise<any>} parquetMetadataAsync
@@ -29,7 +29,7 @@ class NoLibrary extends Error {
 
 /**
  * @param {(name: string) => any} [load] for tests
- * @returns {Library}
+ * @returns {ParquetPackages}
  * @throws {NoLibrary}
  */
 function loadLibrary(load = require) {

@@ -26,7 +26,7 @@ class Archive {
   #library;
   #changes = Promise.resolve();
 
-  /** @param {Store} store @param {import('../files/writer-package').Library} library */
+  /** @param {Store} store @param {import('../files/writer-package').ParquetPackages} library */
   constructor(store, library) {
     this.#store = store;
     this.#library = library;

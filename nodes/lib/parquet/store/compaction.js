@@ -62,7 +62,7 @@ const rowsOf = ({ files }) => files.reduce((sum, { rows }) => sum + rows, 0);
 /**
  * Merges runs into new files, which no manifest names yet.
  * @param {Store} store
- * @param {import('../files/writer-package').Library} library
+ * @param {import('../files/writer-package').ParquetPackages} library
  * @param {Task} task
  * @param {{ fileBytes?: number }} [options]
  * @returns {Promise<{ run: Run, repeated: number }>} repeated: copies of records that were left out
@@ -91,7 +91,7 @@ async function mergeRuns(store, library, { date, runs }, { fileBytes = FILE_BYTE
   return { run: { level: 1 + Math.max(...runs.map(({ level }) => level)), files }, repeated };
 }
 
-/** @param {Store} store @param {import('../files/writer-package').Library} library @param {string} date @param {Run} run */
+/** @param {Store} store @param {import('../files/writer-package').ParquetPackages} library @param {string} date @param {Run} run */
 async function* readRun(store, library, date, { files }) {
   for (const { name } of files) yield* readGroups(library, await store.read(`${folderOf(date)}/${name}`));
 }
