@@ -13,6 +13,8 @@ const SEASONS = 8;
 const MAX_MS = 60000;
 /** Values that the engine learns at once: a few ms of Node-RED's thread. */
 const PORTION = 20000;
+/** Interval at which it is noticed that the time is over while a series thread does not answer. */
+const CHECK_MS = 100;
 /** Topics that are read at once, and most of all: the list of them is in memory. */
 const PAGE = 1000;
 const MAX_TOPICS = 100000;
@@ -41,6 +43,29 @@ const MAX_TOPICS = 100000;
  */
 
 /**
+ * Waits for series threads, but not for longer than anybody wants: one whose disk hangs never answers.
+ * @param {() => boolean} isOver
+ */
+function patience(isOver) {
+  const over = Symbol('over');
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  const end = new Promise((resolve) => {
+    timer = setInterval(() => isOver() && resolve(over), CHECK_MS);
+  });
+  return {
+    over,
+    /** @template T @param {Promise<T>} answer @returns {Promise<T>} rejects with `over` */
+    of: async (answer) => {
+      const first = await Promise.race([answer, end]);
+      if (first === over) throw over;
+      return /** @type {T} */ (first);
+    },
+    close: () => clearInterval(timer)
+  };
+}
+
+/**
  * Returns the begin of the current slot, as native/core/forecast/season_model.cc counts slots.
  * @param {number} now ms
  * @param {{ periodS: number, slots: number }} season
@@ -61,6 +86,7 @@ async function teachHistory(engine, stage, settings, { seriesNodes, ...options }
   const { onProgress = () => {}, isOver = () => false, now = Date.now, maxMs = MAX_MS } = options;
   const deadline = performance.now() + maxMs;
   const isLate = () => performance.now() > deadline;
+  const wait = patience(() => isOver() || isLate());
   const until = slotBegin(now(), settings);
   const begin = Math.max(0, until - SEASONS * settings.periodS * 1000);
   /** @type {Taught} */
@@ -69,7 +95,7 @@ async function teachHistory(engine, stage, settings, { seriesNodes, ...options }
   const teach = async ({ device, topic, name, history }) => {
     let values = 0;
     for (let from = begin; !isOver();) {
-      const page = await history.points({ device, name }, { from, to: until, limit: PORTION });
+      const page = await wait.of(history.points({ device, name }, { from, to: until, limit: PORTION }));
       if (page.times.length > 0 || values > 0) {
         const { times, values: numbers, next } = page;
         const result = engine.teachForecast(
@@ -96,7 +122,7 @@ async function teachHistory(engine, stage, settings, { seriesNodes, ...options }
     return values;
   };
   try {
-    const all = await wantedOf(seriesNodes(), settings.path, isOver);
+    const all = await wait.of(wantedOf(seriesNodes(), settings.path, isOver));
     taught.of = all.size;
     for (const wanted of all.values()) {
       if (isLate()) taught.end = 'time';
@@ -112,8 +138,13 @@ async function teachHistory(engine, stage, settings, { seriesNodes, ...options }
       onProgress(taught);
     }
   } catch (error) {
-    taught.end = 'failed';
-    taught.failure = /** @type {Error} */ (error).message;
+    if (error === wait.over) taught.end = isOver() ? '' : 'time';
+    else {
+      taught.end = 'failed';
+      taught.failure = /** @type {Error} */ (error).message;
+    }
+  } finally {
+    wait.close();
   }
   return taught;
 }

@@ -187,6 +187,28 @@ test.each([
   expect(taught).toMatchObject(end);
 });
 
+test.each([
+  ['topics', 'time', {}],
+  ['points', 'time', {}],
+  ['points', '', { isOver: () => true }]
+])('does not wait for a series thread that never answers: %s, %s', async (what, end, options) => {
+  const node = seriesNode();
+  await fill(node);
+  const never = () => new Promise(() => {});
+  const { series } = node;
+  const hung = {
+    topics: what === 'topics' ? never : (/** @type {any[]} */ ...args) => series.topics(...args),
+    points: never
+  };
+  const taught = await teachHistory(startEngine(), STAGE, settings, {
+    seriesNodes: () => [{ ...node, series: hung }],
+    now: () => NOW,
+    maxMs: 300,
+    ...options
+  });
+  expect(taught).toMatchObject({ end, done: 0 });
+});
+
 test('ends when the stage has another model, has begun, or is gone', async () => {
   const node = seriesNode();
   await fill(node);
