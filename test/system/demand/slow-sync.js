@@ -1,9 +1,9 @@
 'use strict';
 
-const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { compilePreload } = require('../../fixtures/store/disk-shim');
 
 /**
  * Makes a process sync some files slowly. Needs cc.
@@ -13,19 +13,7 @@ const path = require('node:path');
  */
 function compileSlowSync(ms, part) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-slow-sync-'));
-  const library = path.join(folder, 'slow-sync.so');
-  const source = path.join(__dirname, 'slow-sync.c');
-  const { status, stderr } = spawnSync('cc', [
-    '-O1',
-    '-Wall',
-    '-shared',
-    '-fPIC',
-    '-o',
-    library,
-    source,
-    '-ldl'
-  ]);
-  if (status !== 0) throw new Error(`cc: ${stderr}`);
+  const library = compilePreload(path.join(__dirname, 'slow-sync.c'), folder);
   return {
     env: { LD_PRELOAD: library, SLOW_SYNC_MS: String(ms), SLOW_SYNC_FILE: part },
     remove: () => fs.rmSync(folder, { recursive: true })
