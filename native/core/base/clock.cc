@@ -10,6 +10,12 @@ int64_t MonotonicUs() {
   return int64_t{t.tv_sec} * 1'000'000 + t.tv_nsec / 1'000;
 }
 
+int64_t ThreadCpuUs() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return int64_t{t.tv_sec} * 1'000'000 + t.tv_nsec / 1'000;
+}
+
 Now Now::Read() {
   timespec t;
   clock_gettime(CLOCK_REALTIME, &t);

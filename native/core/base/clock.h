@@ -21,6 +21,9 @@ struct Now {
 // Returns CLOCK_MONOTONIC in microseconds.
 int64_t MonotonicUs();
 
+// Returns the CPU time of the calling thread in microseconds. A system call.
+int64_t ThreadCpuUs();
+
 }  // namespace seganet
 
 #endif  // SEGANET_CORE_BASE_CLOCK_H_

@@ -1,17 +1,11 @@
 #include "core/runtime/load_meter.h"
 
-#include <time.h>
+#include "core/base/clock.h"
 
 namespace seganet {
 namespace {
 
 constexpr int64_t kSpanUs = 1'000'000;
-
-int64_t ThreadCpuUs() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return int64_t{time.tv_sec} * 1'000'000 + time.tv_nsec / 1000;
-}
 
 }  // namespace
 

@@ -77,10 +77,32 @@ TEST(Subscribers, AnEndedSubscriptionIsInactiveInAnOldIndex) {
   subscribers.Set(one.get(), {Make(one, "a")});
   EXPECT_FALSE(first->active.load());
   EXPECT_TRUE(subscribers.HasNewer(seen, kLater));
-  EXPECT_FALSE(subscribers.HasNewer(seen, 0)) << "an index was made just now";
+  EXPECT_TRUE(subscribers.HasNewer(seen, MonotonicUs())) << "a quiet time saves up";
   subscribers.Close(one.get());
   EXPECT_FALSE(subscribers.active());
   EXPECT_EQ(old->subscribers().size(), 1u);
+}
+
+TEST(Subscribers, AFloodOfSubscriptionsWaits) {
+  Subscribers subscribers;
+  const auto one = subscribers.Open({.id = "one"});
+  Interests many;
+  for (int i = 0; i < 2000; ++i) many.push_back(Make(one, "a/" + std::to_string(i)));
+  uint64_t seen = 0;
+  const auto waits = [&] {
+    subscribers.Set(one.get(), many);
+    return !subscribers.HasNewer(seen, MonotonicUs());
+  };
+  const int64_t before_us = ThreadCpuUs();
+  int made = 0;
+  for (; made < 100'000 && !waits(); ++made) subscribers.Get(&seen);
+  EXPECT_GT(made, 1);
+  EXPECT_LT(made, 100'000);
+  EXPECT_GE(ThreadCpuUs() - before_us, 90'000) << "a tenth of the second that was saved up";
+  const uint64_t old = seen;
+  EXPECT_NE(subscribers.Get(&seen), nullptr) << "the index of before";
+  EXPECT_EQ(seen, old);
+  EXPECT_TRUE(subscribers.HasNewer(seen, kLater));
 }
 
 TEST(Subscribers, TheirNumberIsLimited) {

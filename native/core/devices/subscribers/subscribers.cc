@@ -9,8 +9,11 @@
 namespace seganet {
 namespace {
 
-// Time between two indexes, as a multiple of the time that one takes.
+// Time between two indexes, as a multiple of the CPU time that one takes.
 constexpr int64_t kRests = 10;
+// Rests that a quiet time saves up, µs: a few subscriptions after it are in force at once, whatever
+// their index costs.
+constexpr int64_t kSavedRests = 1'000'000;
 
 }  // namespace
 
@@ -64,17 +67,19 @@ void Subscribers::OnChange() {
 std::shared_ptr<const SubscriberIndex> Subscribers::Get(uint64_t* seen) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const uint64_t change = changes_.load(std::memory_order_relaxed);
-  const int64_t begin_us = MonotonicUs();
-  if (indexed_.load(std::memory_order_relaxed) != change &&
-      begin_us >= next_us_.load(std::memory_order_relaxed)) {
+  const int64_t now_us = MonotonicUs();
+  const int64_t next_us = next_us_.load(std::memory_order_relaxed);
+  if (indexed_.load(std::memory_order_relaxed) != change && now_us >= next_us) {
+    // The time for which the thread does not run is not counted.
+    const int64_t begin_us = ThreadCpuUs();
     Interests all;
     for (const auto& [subscriber, interests] : all_) {
       all.insert(all.end(), interests.begin(), interests.end());
     }
     index_ = all.empty() ? nullptr : std::make_shared<const SubscriberIndex>(std::move(all));
     indexed_.store(change, std::memory_order_relaxed);
-    const int64_t end_us = MonotonicUs();
-    next_us_.store(end_us + (end_us - begin_us) * kRests, std::memory_order_relaxed);
+    const int64_t rest_us = (ThreadCpuUs() - begin_us) * kRests;
+    next_us_.store(std::max(next_us, now_us - kSavedRests) + rest_us, std::memory_order_relaxed);
   }
   *seen = indexed_.load(std::memory_order_relaxed);
   return index_;
