@@ -162,8 +162,14 @@ TEST_F(EngineSlowing, NoWakeUpIsLost) {
 
 TEST_F(EngineSlowing, PushAnswersFullByClass) {
   StartTiny();
-  const auto push = [this](uint8_t record_class) {
-    return engine_.Push(kIngest, MakeRecord("js", "t", kPayload, record_class), true);
+  uint64_t pushed = 0;
+  // The worker has the record before the next one: a full ring between the threads is full for all.
+  const auto push = [this, &pushed](uint8_t record_class) {
+    const PushResult result =
+        engine_.Push(kIngest, MakeRecord("js", "t", kPayload, record_class), true);
+    if (result == PushResult::kOk) ++pushed;
+    EXPECT_TRUE(Until([&] { return Count(Counter::kRecordsPushed) == pushed; }));
+    return result;
   };
   const auto fill = [&](uint8_t record_class) {
     return Until([&] { return push(record_class) == PushResult::kFull; });
