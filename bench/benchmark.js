@@ -32,7 +32,8 @@ const page = path.join(__dirname, 'RESULTS.md');
 function report(results, chapters, folder, intoPage) {
   const made = sections(results, chapters);
   writeReport(folder, results, made);
-  if (intoPage) {
+  if (intoPage && !results.complete) console.error('RESULTS.md stays as it is: the run was stopped.');
+  else if (intoPage) {
     fs.writeFileSync(page, replaceSection(fs.readFileSync(page, 'utf8'), resultsSection(results, made)));
   }
   console.log(reportText(results, made));

@@ -29,11 +29,11 @@ const demoted = (text) => text.replaceAll(/^(#{2,5}) /gm, '#$1 ');
  * @param {import('./results').Results} results @param {import('./results').NamedSection[]} all @returns {string}
  */
 function resultsSection(results, all) {
-  const { command, date, conditions, plan, complete, warnings, outcomes } = results;
+  const { command, date, conditions, plan, warnings, outcomes } = results;
   const failed = failures(outcomes);
   const doubts = [...warnings, ...all.flatMap((section) => section.warnings)];
   const parts = [
-    plan.quick || !complete ? '**A quick look or an unfinished run, not a result.**' : '',
+    plan.quick ? '**A quick look, not a result.**' : '',
     `Measured on ${date.slice(0, 10)} with these commands. Figures are medians over the rounds [lowest..highest]; a ratio compares runs of the same round.`,
     `\`\`\`sh\n${command}\n\`\`\``,
     list(conditions),

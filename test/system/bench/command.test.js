@@ -68,13 +68,16 @@ describe('seganet-bench', () => {
   });
 
   test('ends at Ctrl-C with the report so far, and leaves nothing behind', async () => {
-    const bench = start('--systems', 'bare', '--rounds', '50');
+    const page = path.join(root, 'bench', 'RESULTS.md');
+    const before = fs.readFileSync(page, 'utf8');
+    const bench = start('--systems', 'bare', '--rounds', '50', '--results');
     await bench.until((output) => output.includes('1/50'), 60000);
     bench.process.kill('SIGINT');
     expect((await bench.exited).code).toBe(130);
     expect(results()).toMatchObject({ complete: false });
     expect(results().outcomes.length).toBeGreaterThanOrEqual(1);
     expect(report()).toContain('**Aborted');
+    expect(fs.readFileSync(page, 'utf8')).toBe(before);
     expect(fs.readdirSync(temporary())).toEqual([]);
   });
 });
