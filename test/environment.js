@@ -1,17 +1,21 @@
 'use strict';
-// The environment of each test file: removes the temporary folders that the file made when it ends, also if it failed.
+// The environment of each test file: removes the temporary folders that the file made when it ends, also if it failed,
+// and gives tests and hooks more time on a busy machine.
 
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { TestEnvironment } = require('jest-environment-node');
+const { PATIENCE } = require('../bench/harness/patience');
 
 /** @type {typeof fs.mkdtempSync} */
 const makeFolder = fs.mkdtempSync;
 
-class FoldersRemoved extends TestEnvironment {
+class OurEnvironment extends TestEnvironment {
   /** @type {Set<string>} */
   #folders = new Set();
+  /** Tests and hooks that have their time. @type {WeakSet<object>} */
+  #patient = new WeakSet();
 
   async setup() {
     await super.setup();
@@ -23,6 +27,15 @@ class FoldersRemoved extends TestEnvironment {
         return folder;
       }
     );
+  }
+
+  /** @param {any} event @param {any} state of Jest */
+  handleTestEvent({ name, hook, test }, state) {
+    const timed = name === 'hook_start' ? hook : name === 'test_fn_start' ? test : null;
+    // A hook begins before each of several tests.
+    if (!timed || this.#patient.has(timed)) return;
+    this.#patient.add(timed);
+    timed.timeout = (timed.timeout || state.testTimeout) * PATIENCE;
   }
 
   async teardown() {
@@ -42,4 +55,4 @@ function remove(folder) {
   }
 }
 
-module.exports = FoldersRemoved;
+module.exports = OurEnvironment;

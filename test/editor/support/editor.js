@@ -5,6 +5,7 @@
 const fs = require('fs');
 const path = require('path');
 const { chromium } = require('playwright-core');
+const { PATIENCE } = require('../../../bench/harness/patience');
 
 /**
  * @typedef {object} Options
@@ -16,6 +17,9 @@ const { chromium } = require('playwright-core');
  */
 
 const ARGUMENTS = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
+
+/** What a page may take to show what a test waits for. */
+const PAGE_MS = 30000 * PATIENCE;
 
 /** @returns {string} the browser in the PATH */
 function browserPath() {
@@ -37,6 +41,7 @@ async function openStatusPage(url, options) {
     colorScheme: dark ? 'dark' : 'light',
     locale
   });
+  page.setDefaultTimeout(PAGE_MS);
   const errors = errorsOf(page);
   await page.goto(`${url}seganet/${query}`);
   await page.waitForSelector('.seganet-live');
@@ -63,6 +68,7 @@ async function openEditor(
 ) {
   const browser = await chromium.launch({ executablePath, args: ARGUMENTS });
   const page = await browser.newPage({ viewport: { width, height }, locale });
+  page.setDefaultTimeout(PAGE_MS);
   const errors = errorsOf(page);
   // Node-RED shows its first tip a second after its start. On a slow machine its sidebar does not exist by then, and it
   // throws.
