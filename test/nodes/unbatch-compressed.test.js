@@ -10,6 +10,7 @@ const { Dictionaries, hashOf } = require('../../nodes/lib/unbatch/dictionaries')
 const { MAGIC } = require('../../nodes/lib/unbatch/payload-encoding');
 const { WaitingMessages } = require('../../nodes/lib/unbatch/waiting-messages');
 const vectors = require('../fixtures/unbatch/compressed-vectors.json');
+const { cpuMs } = require('../fixtures/cpu-time');
 
 beforeAll(() => helper.startServer());
 afterEach(() => helper.unload());
@@ -355,7 +356,7 @@ test.each([
   await load();
   const plain = Buffer.alloc(16 * 2 ** 20, repeated, 'latin1');
   const payload = zlib.deflateSync(plain);
-  const begin = performance.now();
+  const begin = cpuMs();
   const error = await outcome({
     _test: 1,
     topic: 'a',
@@ -364,5 +365,5 @@ test.each([
   });
   expect(error).toMatchObject({ message: expect.stringMatching(/contains no record: .* rest was not read/) });
   // Millions of faults would take half a minute.
-  expect(performance.now() - begin).toBeLessThan(5000);
+  expect(cpuMs() - begin).toBeLessThan(5000);
 });

@@ -8,6 +8,7 @@ const { loadPackage } = require('../../../nodes/lib/directory/packages');
 const { Searches } = require('../../../nodes/lib/directory/searches');
 const { checkSparql } = require('../../../nodes/lib/directory/sparql-check');
 const { StoreRig, thermometer } = require('../../fixtures/directory/things');
+const { cpuMs } = require('../../fixtures/cpu-time');
 
 /** @type {StoreRig} */
 let rig;
@@ -109,9 +110,9 @@ test.each(['1', 'a', '.', '"\\', "'''\\", ':', '\\', '<', '1.'])(
   'checks a query that is a long run of %s in linear time',
   (unit) => {
     const query = `ASK {} ${unit.repeat(8000 / unit.length)}`;
-    const begin = performance.now();
+    const begin = cpuMs();
     for (let i = 0; i < 50; i++) checkSparql(query);
-    expect(performance.now() - begin).toBeLessThan(2000);
+    expect(cpuMs() - begin).toBeLessThan(2000);
   }
 );
 

@@ -12,6 +12,7 @@ const root = path.join(__dirname, '../../..');
 const pageModule = fs.readFileSync(path.join(root, 'nodes/lib/live/page/phrases.mjs'), 'utf8');
 const phrasebook = vm.runInThisContext(`${pageModule.replace('export ', '')}; phrasebook`);
 const ENGLISH = require('../../../nodes/locales/en-US/seganet-editor.json');
+const { cpuMs } = require('../../fixtures/cpu-time');
 
 const german = phrasebook(textsFor(['de']).texts.phrases);
 const english = phrasebook(textsFor(['en-US']).texts.phrases);
@@ -54,9 +55,9 @@ test.each([
 
 test('costs little for a text that is made to cost much', () => {
   const text = 'a, b is (c) is → d: '.repeat(50);
-  const before = performance.now();
+  const before = cpuMs();
   expect(german(text)).toBe(text);
-  expect(performance.now() - before).toBeLessThan(2000);
+  expect(cpuMs() - before).toBeLessThan(2000);
 });
 
 test('leaves other sentences and names as they are', () => {

@@ -4,6 +4,7 @@
 const { Engine } = require('../../../native');
 const { addOutlooks, noteSeason } = require('../../../nodes/lib/forecast/outlook');
 const { until } = require('../../native/support/addon');
+const { cpuMs } = require('../../fixtures/cpu-time');
 
 const STAGE = 2;
 const SEASON = { path: '$.t', periodS: 240, slots: 4 };
@@ -142,9 +143,9 @@ test('costs the same whatever the season: a minute has at most sixty slots', asy
   for (let i = 0; i < 1100; i++) push(host.engine, i % 7, NOW - (1100 - i) * 1000);
   await until(() => points(host.engine) === 1100);
   const rows = Array.from({ length: 24 }, () => row());
-  const begin = performance.now();
+  const begin = cpuMs();
   addOutlooks(host, rows, NOW);
-  expect(performance.now() - begin).toBeLessThan(500);
+  expect(cpuMs() - begin).toBeLessThan(500);
   expect(rows[23].forecast.bands).toHaveLength(75);
 });
 

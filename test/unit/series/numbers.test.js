@@ -4,6 +4,7 @@ const { parsePath, sqlPath, valueAt } = require('../../../nodes/lib/series/json-
 const { nameOf, numbersOf } = require('../../../nodes/lib/series/numbers');
 const { parseChoices, schema } = require('../../../nodes/lib/series/series-settings');
 const { seeded } = require('../../fixtures/random');
+const { cpuMs } = require('../../fixtures/cpu-time');
 
 const all = { choices: [], maxValues: 64, byTopic: false };
 const pairs = ({ names, values }) => Object.fromEntries(names.map((name, at) => [name, values[at]]));
@@ -77,9 +78,9 @@ describe('the numbers of a record', () => {
 
   test.each(['1', ' ', '1 ', '.1', '1e'])('are sought in a long run of "%s" in linear time', (unit) => {
     const text = unit.repeat(262000 / unit.length);
-    const begin = performance.now();
+    const begin = cpuMs();
     for (const end of ['x', '.x', ' x', '\0']) expect(read(Buffer.from(text + end))).toEqual({});
-    expect(performance.now() - begin).toBeLessThan(2000);
+    expect(cpuMs() - begin).toBeLessThan(2000);
   });
 
   test('of an object that contains itself are found in limited time', () => {

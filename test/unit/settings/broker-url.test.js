@@ -7,6 +7,7 @@ const {
   parseBrokerUrls
 } = require('../../../nodes/lib/settings/broker-url');
 const { schema } = require('../../../nodes/lib/settings/broker');
+const { cpuMs } = require('../../fixtures/cpu-time');
 
 test.each([
   ['mqtts://broker.example.com', { host: 'broker.example.com', port: 8883, secure: true }],
@@ -86,8 +87,8 @@ describe('a list of URLs', () => {
   test('is the value of one property, whose parser takes linear time', () => {
     expect(schema.url(' mqtts://a , mqtts://b ')).toBe('mqtts://a , mqtts://b');
     expect(() => schema.url('mqtts://a mqtts://b')).toThrow(/several separated by commas/);
-    const beganAt = performance.now();
+    const beganAt = cpuMs();
     expect(() => schema.url(`${'a,'.repeat(20000)} `)).toThrow(RangeError);
-    expect(performance.now() - beganAt).toBeLessThan(1000);
+    expect(cpuMs() - beganAt).toBeLessThan(1000);
   });
 });

@@ -2,6 +2,7 @@
 
 const { open, readEnvelope, faultSentence, MAX_BYTES } = require('../../../nodes/lib/unbatch/unbatch');
 const { seeded } = require('../../fixtures/random');
+const { cpuMs } = require('../../fixtures/cpu-time');
 
 const line = (fields) => ({
   d: 'm-7',
@@ -149,28 +150,28 @@ test.each([
   ['[" \\"], ",…', '" \\"], "']
 ])('refuses 16 MiB of %s before it is parsed', (_, element) => {
   const count = Math.floor(MAX_BYTES / (element.length + 1)) - 2;
-  const begin = performance.now();
+  const begin = cpuMs();
   const payload = Buffer.from(`[${`${element},`.repeat(count)}${element}]`);
   expect(() => readEnvelope(payload)).toThrow('The envelope has more than 262144 elements; it is refused.');
-  expect(performance.now() - begin).toBeLessThan(3000);
+  expect(cpuMs() - begin).toBeLessThan(3000);
   const few = `[${`${element},`.repeat(262143)}${element}]`;
   expect(readEnvelope(few)).toMatchObject({ count: 100, isCut: true });
 });
 
 test('refuses a SenML pack of millions', () => {
   const head = Buffer.from('9a00fffff0', 'hex');
-  const begin = performance.now();
+  const begin = cpuMs();
   expect(() => readEnvelope(Buffer.concat([head, Buffer.alloc(MAX_BYTES - 5, 0xa0)]))).toThrow(
     'has more than 262144 SenML records.'
   );
-  expect(performance.now() - begin).toBeLessThan(1000);
+  expect(cpuMs() - begin).toBeLessThan(1000);
 });
 
 test('counts empty lines, and millions of them take little time', () => {
-  const begin = performance.now();
+  const begin = cpuMs();
   const { records, count, faults } = readEnvelope(`${'\n'.repeat(2 ** 23)}{\n\n${ndjson(line())}`);
   expect([records.length, count, faults]).toEqual([1, 2, [{ line: 2 ** 23 + 1, reason: 'is not JSON' }]]);
-  expect(performance.now() - begin).toBeLessThan(3000);
+  expect(cpuMs() - begin).toBeLessThan(3000);
 });
 
 test('reads nothing behind 100 faults', () => {
@@ -231,9 +232,9 @@ describe('a message', () => {
 
   test('with a key and millions of numbers is a separate record, found at its first one', () => {
     for (const payload of [Buffer.alloc(2 ** 24, '1\n'), Buffer.alloc(2 ** 24, 0xa0)]) {
-      const begin = performance.now();
+      const begin = cpuMs();
       expect(open({ payload, ...user(`${KEY}.4`) }, '').envelope).toBeNull();
-      expect(performance.now() - begin).toBeLessThan(1000);
+      expect(cpuMs() - begin).toBeLessThan(1000);
     }
     for (const length of [100000, 300000]) {
       const payload = JSON.stringify(Array.from({ length }, () => 1));
