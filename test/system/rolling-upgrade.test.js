@@ -13,6 +13,7 @@ const { eventually, freePort, waitForPort } = require('../../bench/harness/net')
 const { needs } = require('../../bench/harness/tools');
 const { receive } = require('../fixtures/devices/device');
 const { ROOT, cleanEnvironment, cleanUp, temporaryFolder } = require('../runtime/process');
+const { PATIENCE } = require('../../bench/harness/patience');
 
 const { describe } = needs('mosquitto', 'haproxy', 'bash');
 
@@ -243,6 +244,6 @@ describe('the script for a rolling upgrade', () => {
     });
     expect(acknowledged.size).toBeGreaterThan(COUNT * 20);
     // A device is handed over and connects again; it does not wait for its keep-alive.
-    expect(longest).toBeLessThan(15000);
+    expect(longest).toBeLessThan(15000 * PATIENCE);
   });
 });

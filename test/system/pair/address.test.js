@@ -7,6 +7,7 @@ const path = require('node:path');
 const { needs } = require('../../../bench/harness/tools');
 const { obstacle } = require('../../../bench/harness/netns');
 const { Lan } = require('../../fixtures/network/lan');
+const { PATIENCE } = require('../../../bench/harness/patience');
 
 const { test } = needs('keepalived', 'curl', ...(obstacle() ? ['root'] : []));
 jest.setTimeout(60000);
@@ -16,7 +17,7 @@ const FIXTURES = path.join(__dirname, '../../fixtures/pair');
 const ADDRESS = '10.0.0.10';
 const MOVE_MS = 2000;
 /** What a machine adds that also does other things. */
-const BUSY_MS = 2000;
+const BUSY_MS = 2000 * PATIENCE;
 
 /** @type {Lan} */
 let lan;

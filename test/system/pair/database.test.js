@@ -4,12 +4,13 @@
 const { eventually } = require('../../../bench/harness/net');
 const { needs } = require('../../../bench/harness/tools');
 const { startPair, pairTools } = require('../../fixtures/pair/database');
+const { PATIENCE } = require('../../../bench/harness/patience');
 
 const { test, missing } = needs(...pairTools());
 jest.setTimeout(180000);
 
 /** On a machine of its own it is less than five seconds. Patroni's default time to live alone is 30. */
-const TAKEOVER_MS = 20000;
+const TAKEOVER_MS = 20000 * PATIENCE;
 
 /** @type {Awaited<ReturnType<typeof startPair>>} */
 let pair;

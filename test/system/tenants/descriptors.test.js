@@ -12,6 +12,7 @@ const { eventually } = require('../../../bench/harness/net');
 const { needs } = require('../../../bench/harness/tools');
 const { TABLES, deletedBytes } = require('../../../docker/tenants/lib/base/deleted-files');
 const keeper = require('../../fixtures/tenants/keeper-command');
+const { PATIENCE } = require('../../../bench/harness/patience');
 
 jest.setTimeout(120_000);
 
@@ -35,8 +36,8 @@ test("the keeper's event loop stays responsive during a scan of many descriptors
     expect(await deletedBytes(pids, os.tmpdir(), { files: 65536 })).toBe(0);
     delay.disable();
     // Some milliseconds are its own; this machine may have other work. All of it in one turn took seconds.
-    expect(delay.percentile(99) / 1e6).toBeLessThan(50);
-    expect(delay.max / 1e6).toBeLessThan(500);
+    expect(delay.percentile(99) / 1e6).toBeLessThan(50 * PATIENCE);
+    expect(delay.max / 1e6).toBeLessThan(500 * PATIENCE);
   } finally {
     child.kill('SIGKILL');
   }
@@ -75,7 +76,7 @@ test('a tenant with too many open files is stopped, and others are woken and lim
     );
     expect((await rowOf('cyan')).reason).toMatch(/its data \(\d+ MiB\) exceed 1 MiB/);
     expect((await rowOf('acme')).state).toBe('running');
-    expect(longest).toBeLessThan(1000);
+    expect(longest).toBeLessThan(1000 * PATIENCE);
   } finally {
     await keeper.run('remove', 'blue', '--delete-data');
     await keeper.run('remove', 'cyan', '--delete-data');

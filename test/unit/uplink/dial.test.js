@@ -82,19 +82,20 @@ describe.each(BOTH)('with sockets of %s', (_, made) => {
     const port = await deaf('127.0.0.2');
     await listen('127.0.0.1', port);
     const began = performance.now();
-    const attempt = dial({ port, timeoutMs: 600, native: made }, ['127.0.0.2', '127.0.0.1']);
+    const attempt = dial({ port, timeoutMs: 2000, native: made }, ['127.0.0.2', '127.0.0.1']);
     expect((await reach(attempt)).address).toBe('127.0.0.1');
-    expect(performance.now() - began).toBeGreaterThan(290);
-    expect(performance.now() - began).toBeLessThan(580);
-    expect(attempt.leftMs()).toBeLessThan(310);
+    const tookMs = performance.now() - began;
+    expect(tookMs).toBeGreaterThan(990);
+    expect(tookMs).toBeLessThan(1990);
+    expect(attempt.leftMs()).toBeLessThan(1010);
   });
 
   test('reports ETIMEDOUT when the time is over, but prefers a refusal to silence', async () => {
     const silent = await deaf('127.0.0.2');
     await expect(dial({ port: silent, timeoutMs: 100, native: made }, ['127.0.0.2']).connect()).rejects.toEqual(withCode('ETIMEDOUT')); // prettier-ignore
-    const both = dial({ port: silent, timeoutMs: 200, native: made }, ['127.0.0.2', '127.0.0.1']);
+    const both = dial({ port: silent, timeoutMs: 1000, native: made }, ['127.0.0.2', '127.0.0.1']);
     await expect(both.connect()).rejects.toEqual(withCode('ECONNREFUSED'));
-    const noWay = dial({ port: silent, timeoutMs: 200, native: made }, ['255.255.255.255', '127.0.0.1']);
+    const noWay = dial({ port: silent, timeoutMs: 1000, native: made }, ['255.255.255.255', '127.0.0.1']);
     await expect(noWay.connect()).rejects.toEqual(withCode('ECONNREFUSED'));
   });
 

@@ -8,6 +8,7 @@ const { Link } = require('../../fixtures/uplink/link');
 const { temporaryCertificates } = require('../../../bench/harness/certificates');
 const { Load, UplinkBench, firstArrivals } = require('../../fixtures/uplink/uplink-bench');
 const { needs } = require('../../../bench/harness/tools');
+const { PATIENCE } = require('../../../bench/harness/patience');
 
 const { describe: withBroker } = needs('mosquitto');
 const { test: withSs } = needs('ss');
@@ -282,8 +283,8 @@ withBroker('uplink thread', () => {
     await until(() => bench.state === 'disconnected');
     expect(await bench.thread.drain(50)).toBe(false);
     const began = Date.now();
-    await bench.stop(5000);
-    expect(Date.now() - began).toBeLessThan(2500);
+    await bench.stop(30000);
+    expect(Date.now() - began).toBeLessThan(20000);
     expect(bench.engine.held.size).toBe(1);
   });
 
@@ -297,7 +298,7 @@ withBroker('uplink thread', () => {
     await until(() => bench.engine.opened === 1);
     const began = Date.now();
     await bench.stop(300);
-    expect(Date.now() - began).toBeLessThan(2500);
+    expect(Date.now() - began).toBeLessThan(2500 * PATIENCE);
     expect(bench.engine.held.size).toBe(1);
   });
 });
