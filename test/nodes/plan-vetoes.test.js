@@ -5,6 +5,7 @@ const { FlowRuntime, hooks } = require('../fixtures/plan/flow-runtime');
 const { log } = require('@node-red/util');
 const mqtt = require('mqtt');
 const { freePort } = require('../../bench/harness/broker');
+const { PATIENCE } = require('../../bench/harness/patience');
 
 const runtime = new FlowRuntime();
 beforeAll(() => runtime.start());
@@ -291,7 +292,7 @@ test('plans that change while MQTT devices publish keep each record, in order', 
   hooks.remove('*.other');
   /** @type {string[]} */
   const found = [];
-  const until = performance.now() + 20000;
+  const until = performance.now() + 20000 * PATIENCE;
   while (found.length < ids.length * count && performance.now() < until) {
     await runtime.settle();
     found.push(...runtime.take().map(({ record }) => `${record.device} ${JSON.parse(record.payload).p}`));

@@ -8,14 +8,15 @@ const { Child } = require('../../../bench/harness/child');
 const { eventually } = require('../../../bench/harness/net');
 const { Bench } = require('./bench');
 const { Honest, coapDevice, httpDevice, mqttDevice, splitDevice } = require('./honest');
+const { PATIENCE } = require('../../../bench/harness/patience');
 
 /**
  * An honest device's p99 may exceed that of the calm phase by this factor, and may always have this absolute value:
  * machines are noisy.
  */
 const LATENCY_FACTOR = 20;
-const LATENCY_MS = 2000;
-const MAIN_THREAD_MS = 2000;
+const LATENCY_MS = 2000 * PATIENCE;
+const MAIN_THREAD_MS = 2000 * PATIENCE;
 /** The engine's 64 MiB, its other bounded memory (docs/use/security.md), Node-RED, the allocators' slack. */
 const RSS_MIB = 800;
 const PROBE_MS = 100;

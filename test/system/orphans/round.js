@@ -7,11 +7,12 @@ const os = require('node:os');
 const path = require('node:path');
 const { commands } = require('./commands');
 const { marked, send } = require('./processes');
+const { PATIENCE } = require('../../../bench/harness/patience');
 
 const ROOT = path.join(__dirname, '..', '..', '..');
 const READY_MS = 90_000;
 /** All processes have ended after this time, on a busy machine, too. */
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 30_000 * PATIENCE;
 /** After this time, a command that lost one of its processes, and goes on, is ended by the user. */
 const GOES_ON_MS = 3000;
 const LOOK_MS = 50;

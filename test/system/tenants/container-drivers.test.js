@@ -6,6 +6,7 @@ const { spawn, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { PATIENCE } = require('../../../bench/harness/patience');
 const { needs } = require('../../../bench/harness/tools');
 const { NEEDED, startRootless } = require('../../fixtures/tenants/rootless');
 
@@ -17,7 +18,7 @@ function jestArguments(repo, folder) {
   const config = {
     rootDir: repo,
     cacheDirectory: path.join(folder, 'cache'),
-    testEnvironment: 'node',
+    testEnvironment: '<rootDir>/test/environment.js',
     transform: {},
     testMatch: ['<rootDir>/test/fixtures/tenants/suites/containers.suite.js'],
     modulePathIgnorePatterns: ['<rootDir>/native/out/', '<rootDir>/native/build/']
@@ -71,7 +72,7 @@ async function runInside(engine, isRootless, folder) {
   const { child, remove } = (isRootless ? startWithoutRoot : startAsRoot)(folder, env);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (part) => (output += part));
-  const timer = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS - 10_000);
+  const timer = setTimeout(() => child.kill('SIGKILL'), (LIMIT_MS - 10_000) * PATIENCE);
   await new Promise((resolve) => child.once('close', resolve));
   clearTimeout(timer);
   remove();
