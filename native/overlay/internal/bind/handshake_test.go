@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tailscale/wireguard-go/device"
+
+	"seganet.internal/overlay/internal/busytest"
 )
 
 // record is a relay that records the types of its packets and their receivers.
@@ -62,7 +64,7 @@ func TestAnOwnInitiationDoesNotEndTheCopiesOfAResponse(t *testing.T) {
 		}
 	}
 	for start := time.Now(); r.count(device.MessageResponseType) < 1+len(copiesAfter); time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > 20*time.Second {
+		if time.Since(start) > busytest.Limit(20*time.Second) {
 			t.Fatalf("the response was sent %d times", r.count(device.MessageResponseType))
 		}
 	}
@@ -84,7 +86,7 @@ func TestAHandshakeThatWaitedForTheRelayLeavesAtOnceWithItsCopies(t *testing.T) 
 		t.Error("no initiation left with the relay")
 	}
 	for start := time.Now(); r.count(device.MessageInitiationType) < 2*len(copiesAfter); time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > 20*time.Second {
+		if time.Since(start) > busytest.Limit(20*time.Second) {
 			t.Fatalf("%d initiations", r.count(device.MessageInitiationType))
 		}
 	}
@@ -103,7 +105,7 @@ func TestTheSideThatDoesNotBeginHoldsBackFromWhenItHasAWay(t *testing.T) {
 	start := time.Now()
 	b.SetRelay(r)
 	for r.count(device.MessageInitiationType) == 0 {
-		if time.Since(start) > 10*time.Second {
+		if time.Since(start) > busytest.Limit(10*time.Second) {
 			t.Fatal("no initiation")
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -140,7 +142,7 @@ func TestAResponseWithoutAPathGoesWhereTheInitiationCameFrom(t *testing.T) {
 	}
 	e.initiationSeen(b.Now(), Source{other, true}) // forged: WireGuard makes no response
 	for start := time.Now(); count(caller) < 1+len(copiesAfter); time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > 20*time.Second {
+		if time.Since(start) > busytest.Limit(20*time.Second) {
 			t.Fatalf("%d responses", count(caller))
 		}
 	}
@@ -225,7 +227,7 @@ func TestForgedInitiationsOnlyDelayAnOwnHandshake(t *testing.T) {
 		}
 		for r.count(device.MessageInitiationType) == 0 {
 			e.initiationSeen(b.Now(), forged)
-			if time.Since(start) > 10*time.Second {
+			if time.Since(start) > busytest.Limit(10*time.Second) {
 				t.Fatalf("begins=%v: no initiation", begins)
 			}
 			time.Sleep(10 * time.Millisecond)

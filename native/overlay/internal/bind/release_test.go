@@ -11,10 +11,11 @@ import (
 
 	"github.com/tailscale/wireguard-go/conn"
 
+	"seganet.internal/overlay/internal/busytest"
 	"seganet.internal/overlay/internal/udpbatch"
 )
 
-const wait = 30 * time.Second
+var wait = busytest.Limit(30 * time.Second)
 
 // receiver runs a ReceiveFunc as WireGuard does, on buffers that are full of other bytes.
 type receiver struct {

@@ -12,9 +12,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"seganet.internal/overlay/internal/busytest"
 )
 
-const patience = 30 * time.Second
+var patience = busytest.Limit(30 * time.Second)
 
 // silent is a node whose dialed connections never answer.
 type silent struct {

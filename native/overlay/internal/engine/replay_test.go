@@ -17,6 +17,7 @@ import (
 	"github.com/tailscale/wireguard-go/tun"
 
 	"seganet.internal/overlay/internal/bind"
+	"seganet.internal/overlay/internal/busytest"
 	"seganet.internal/overlay/internal/engine"
 )
 
@@ -190,7 +191,7 @@ func (m *middle) again(i int) {
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
 	for start := time.Now(); !f(); time.Sleep(time.Millisecond) {
-		if time.Since(start) > 20*time.Second {
+		if time.Since(start) > busytest.Limit(20*time.Second) {
 			t.Fatalf("not within 20 s: %s", what)
 		}
 	}

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"seganet.internal/overlay/internal/bind"
+	"seganet.internal/overlay/internal/busytest"
 	"seganet.internal/overlay/internal/paths"
 )
 
 // patience bounds each step: a lost segment costs TCP seconds on a busy machine. The lab measures the times.
-const patience = 30 * time.Second
+var patience = busytest.Limit(30 * time.Second)
 
 // stream opens a TCP echo from a to b and returns a function that sends a line and waits for it to come back.
 func stream(t *testing.T, a, b *node) func(limit time.Duration) time.Duration {
@@ -59,7 +60,7 @@ func TestTheFirstPacketConnectsByTheRelayAndGoesDirect(t *testing.T) {
 	a.paths.SetTURN(r.turn(t, "udp"))
 	b.paths.SetTURN(r.turn(t, "udp"))
 	echo := stream(t, a, b)
-	t.Logf("first echo after %v", echo(3*time.Second))
+	t.Logf("first echo after %v", echo(busytest.Limit(3*time.Second)))
 	t.Logf("direct %v later", eventually(t, patience, "both sides direct", func() bool { return a.isDirect(b) && b.isDirect(a) }))
 	echo(patience)
 	_, path := ping(t, a, b, patience)
@@ -204,7 +205,7 @@ func TestASilentPairComesBackAfterItsRelayHasForgottenIt(t *testing.T) {
 		return err == nil
 	})
 	t.Logf("an answer after %v", took)
-	if took > 12*time.Second {
+	if took > busytest.Limit(12*time.Second) {
 		t.Errorf("an answer after %v", took)
 	}
 }
@@ -218,7 +219,7 @@ func TestASessionThatThePeerHasLostIsRenewed(t *testing.T) {
 	ping(t, a, b, patience)
 	took := time.Since(start)
 	t.Logf("an answer %v after the loss", took)
-	if took > 10*time.Second {
+	if took > busytest.Limit(10*time.Second) {
 		t.Errorf("an answer %v after the loss", took)
 	}
 }

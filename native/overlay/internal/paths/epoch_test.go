@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"seganet.internal/overlay/internal/bind"
+	"seganet.internal/overlay/internal/busytest"
 	"seganet.internal/overlay/internal/paths"
 	"seganet.internal/overlay/internal/wire"
 )
@@ -90,7 +91,7 @@ func TestAPeerWhoseClockIsBehindIsAnsweredAfterItWasOutOfReach(t *testing.T) {
 	}
 	time.Sleep(600 * time.Millisecond)
 	take(behind + 1)
-	second := made.next(time.Second) // the next round of its own would begin after 3 s
+	second := made.next(busytest.Limit(time.Second)) // the next round of its own would begin after 3 s
 	if second <= first {
 		t.Fatalf("no offer with a number that the peer must follow: %d", second)
 	}

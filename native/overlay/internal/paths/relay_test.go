@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"seganet.internal/overlay/internal/bind"
+	"seganet.internal/overlay/internal/busytest"
 )
 
 // keptRelay runs a relay's client. It returns its announcements, and a function that ends it.
@@ -30,7 +31,7 @@ func next(t *testing.T, announced chan *Allocation) *Allocation {
 	select {
 	case a := <-announced:
 		return a
-	case <-time.After(20 * time.Second):
+	case <-time.After(busytest.Limit(20 * time.Second)):
 		t.Fatal("no allocation is announced")
 		return nil
 	}
@@ -43,7 +44,7 @@ func TestAnAllocationStaysWhileNoOtherOneIsGranted(t *testing.T) {
 	a := next(t, announced)
 	r.set(TURN{Servers: []Server{at}, User: testUser, Password: "wrong"})
 	for start := time.Now(); r.failure() == nil; time.Sleep(5 * time.Millisecond) {
-		if time.Since(start) > 20*time.Second {
+		if time.Since(start) > busytest.Limit(20*time.Second) {
 			t.Fatal("the wrong password was taken")
 		}
 	}
@@ -143,7 +144,7 @@ func TestAReplacedAllocationReceivesForAWhile(t *testing.T) {
 		t.Fatalf("the previous allocation: %v", err)
 	}
 	for s.AllocationCount() > 1 {
-		if time.Since(replaced) > 20*time.Second {
+		if time.Since(replaced) > busytest.Limit(20*time.Second) {
 			t.Fatal("the previous allocation stays")
 		}
 		time.Sleep(5 * time.Millisecond)

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"seganet.internal/overlay/internal/busytest"
 )
 
 // host is a host whose addresses a test changes, with the kernel's messages about it.
@@ -67,7 +69,7 @@ func (h *host) eventually(t *testing.T, what string, f func() bool) {
 		if done {
 			return
 		}
-		if time.Since(start) > 30*time.Second {
+		if time.Since(start) > busytest.Limit(30*time.Second) {
 			t.Fatalf("not within 30 s: %s", what)
 		}
 	}
@@ -78,7 +80,7 @@ func receive(t *testing.T, c <-chan string) string {
 	select {
 	case s := <-c:
 		return s
-	case <-time.After(30 * time.Second):
+	case <-time.After(busytest.Limit(30 * time.Second)):
 		t.Fatal("no change was reported")
 		return ""
 	}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"seganet.internal/overlay/internal/busytest"
 )
 
 func TestMain(m *testing.M) {
@@ -159,7 +161,7 @@ func (m *mapping) expect(t *testing.T, outside ...netip.AddrPort) {
 func eventually(t *testing.T, what string, f func() bool) {
 	t.Helper()
 	for begun := time.Now(); !f(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(begun) > 10*time.Second {
+		if time.Since(begun) > busytest.Limit(10*time.Second) {
 			t.Fatal("not within 10 s: " + what)
 		}
 	}

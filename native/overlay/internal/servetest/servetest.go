@@ -12,6 +12,7 @@ import (
 
 	"seganet.internal/overlay/internal/auth"
 	"seganet.internal/overlay/internal/authclient"
+	"seganet.internal/overlay/internal/busytest"
 	"seganet.internal/overlay/internal/identity"
 	"seganet.internal/overlay/internal/nodes"
 	"seganet.internal/overlay/internal/serve"
@@ -19,7 +20,7 @@ import (
 )
 
 // Wait bounds every step of a test. It is long, as the machine may be busy.
-const Wait = 20 * time.Second
+var Wait = busytest.Limit(20 * time.Second)
 
 // Config is a configuration of all roles on loopback with free ports, in a new folder.
 func Config(t testing.TB) serve.Config {

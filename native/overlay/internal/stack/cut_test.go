@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
+
+	"seganet.internal/overlay/internal/busytest"
 )
 
 func anyPeer(netip.Addr) bool { return true }
@@ -17,7 +19,7 @@ func anyPeer(netip.Addr) bool { return true }
 // until waits for a condition.
 func until(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(busytest.Limit(10 * time.Second)); !f(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("no %s", what)
 		}
@@ -66,7 +68,7 @@ func TestConnectionsThatAPeerResetAreCut(t *testing.T) {
 // answers is true if a session of UDP returns a datagram.
 func answers(t *testing.T, c net.Conn) bool {
 	t.Helper()
-	c.SetDeadline(time.Now().Add(500 * time.Millisecond))
+	c.SetDeadline(time.Now().Add(busytest.Limit(500 * time.Millisecond)))
 	if _, err := c.Write([]byte("record")); err != nil {
 		return false
 	}

@@ -8,9 +8,11 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"seganet.internal/overlay/internal/busytest"
 )
 
-const wait = 30 * time.Second
+var wait = busytest.Limit(30 * time.Second)
 
 func open(t *testing.T, network string, pieces int) (*Conn, netip.AddrPort) {
 	t.Helper()
