@@ -248,10 +248,12 @@ describe('the stream', () => {
     slash.close();
     expect(taken(viewer).map(names)).toEqual(['a:plant/t', 'b:plant/t']);
     viewer.close();
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    const before = reads;
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    expect(reads).toBe(before);
+    // The server notices the end a little later.
+    await until(async () => {
+      const before = reads;
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      return reads === before;
+    }, 'no more reads');
   });
 
   test('sends at most a hundred rows, and says that there are more', async () => {

@@ -8,6 +8,7 @@ const path = require('node:path');
 const { ALL_PAGES, copyDatabase } = require('../../../nodes/lib/store/database-copy');
 const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 const { WRITER } = require('../../fixtures/store/database-writer');
+const { PATIENCE } = require('../../../bench/harness/patience');
 
 describe('a copy of a database', () => {
   /** @type {string} */
@@ -76,7 +77,7 @@ describe('a copy of a database', () => {
     const deadline = setTimeout(() => {
       isLate = true;
       writer.kill('SIGKILL');
-    }, 15000);
+    }, 15000 * PATIENCE);
     try {
       await once(writer.stdout, 'data');
       await copyDatabase(db, copy, () => false, ALL_PAGES);

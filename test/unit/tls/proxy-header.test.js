@@ -95,7 +95,7 @@ describe('behind a proxy', () => {
   });
 
   test('a proxy without a header is refused, and one that sends half of it does not stay', async () => {
-    const front = await clients.start({ proxies, handshakeTimeoutMs: 200 });
+    const front = await clients.start({ proxies, handshakeTimeoutMs: 1000 });
     await closed(clients.tls(front));
     expect(await front.refused('no PROXY header')).toBe(1);
     const raw = clients.plain(front, LINE.subarray(0, 20));

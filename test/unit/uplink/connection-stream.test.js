@@ -16,6 +16,7 @@ const { until } = require('../../../bench/harness/broker');
 const { Dial } = require('../../../nodes/lib/uplink/session/dial');
 const { ConnectionStream } = require('../../../nodes/lib/uplink/session/connection-stream');
 const { needs } = require('../../../bench/harness/tools');
+const { PATIENCE } = require('../../../bench/harness/patience');
 
 const { describe: withOpenssl } = needs('openssl');
 
@@ -137,7 +138,7 @@ function everyKind(server, client) {
     stream.write('behind', (error) => received.push(Boolean(error)));
     await Promise.race([
       endOf(stream),
-      new Promise((_, reject) => setTimeout(() => reject(new Error('no end')), 5000))
+      new Promise((_, reject) => setTimeout(() => reject(new Error('no end')), 5000 * PATIENCE))
     ]);
     await until(() => received.length === 2);
     expect([Buffer.concat(got).toString(), received]).toEqual(['bye', [true, true]]);
