@@ -21,5 +21,5 @@ test('the active machine burns, and a gateway hangs and comes back', async () =>
     log: (line) => lines.push(line)
   });
   expect({ lost, disorder, otherKey, lines }).toEqual({ lost: 0, disorder: 0, otherKey: 0, lines });
-  expect(acked).toBeGreaterThan(200);
+  expect(acked).toBeGreaterThan(50);
 });

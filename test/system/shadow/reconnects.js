@@ -9,8 +9,9 @@ const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
 const { draws } = require('../../fixtures/random');
 const { Scenario, quantile } = require('./scenario');
+const { PATIENCE } = require('../../../bench/harness/patience');
 
-const PATIENCE_MS = 10000;
+const PATIENCE_MS = 10000 * PATIENCE;
 
 /**
  * @typedef {object} Options

@@ -25,7 +25,7 @@ function prober(hasNative) {
   return require('../../../nodes/lib/network/paths/path-probe').prober();
 }
 
-const QUESTION = { host: '127.0.0.1', device: 'lo', address: '127.0.0.1', timeoutMs: 200 };
+const QUESTION = { host: '127.0.0.1', device: 'lo', address: '127.0.0.1', timeoutMs: 5000 };
 
 describe.each([
   ['native', true],
@@ -49,6 +49,6 @@ test('reports silence with the time waited', () => {
   const error = Object.assign(new Error('x'), { code: 'ETIMEDOUT' });
   expect(readError(error, { ...QUESTION, port: 8883 })).toEqual({
     ok: false,
-    why: '127.0.0.1 port 8883 did not answer in 200 ms'
+    why: '127.0.0.1 port 8883 did not answer in 5000 ms'
   });
 });
