@@ -64,7 +64,7 @@ function run(args, env, output) {
     env: { ...process.env, ...given }
   });
   if (error) throw error;
-  if (status !== 0) throw new Error(`go ${args[0]} failed.`);
+  if (status !== 0) throw Object.assign(new Error(`go ${args[0]} failed.`), { stdout });
   return stdout;
 }
 
@@ -82,7 +82,7 @@ function runGo(args, env = {}) {
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} [env] more variables
  * @returns {string} what Go prints
- * @throws {Error} if it fails
+ * @throws {Error} if it fails, with what it has printed as `stdout`
  */
 function goOutput(args, env = {}) {
   return run(args, env, 'pipe');

@@ -5,7 +5,8 @@ const fs = require('node:fs');
 const { devNull } = require('node:os');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
-const { FLAGS, FOLDER, runGo, runScript } = require('./go');
+const { FLAGS, FOLDER, goOutput, runGo, runScript } = require('./go');
+const { failedPackages } = require('../failed-tests');
 
 const STATICCHECK = 'honnef.co/go/tools/cmd/staticcheck@v0.8.2';
 
@@ -39,6 +40,28 @@ function fuzzTargets() {
     });
 }
 
+/**
+ * Runs the tests. In CI, up to three packages that fail are repeated, alone, as in .ci/jest.
+ * @param {string[]} options of `go test`
+ * @param {NodeJS.ProcessEnv} env
+ */
+function runTests(options, env) {
+  if (!process.env.CI) return runGo(['test', ...options, './...'], env);
+  try {
+    process.stdout.write(goOutput(['test', ...options, './...'], env));
+  } catch (error) {
+    const { stdout = '' } = /** @type {{ stdout?: string }} */ (error);
+    process.stdout.write(stdout);
+    const failed = failedPackages(stdout);
+    if (failed.length === 0) throw error;
+    console.log(`\nAgain, alone: ${failed.join(', ')}`);
+    runGo(['test', '-count=1', '-p=1', ...options, ...failed], env);
+    console.log(
+      `\nUNRELIABLE: these packages passed only when they were repeated alone: ${failed.join(', ')}`
+    );
+  }
+}
+
 runScript(() => {
   const { values } = parseArgs({
     options: {
@@ -55,7 +78,7 @@ runScript(() => {
   const env = values.race ? { CGO_ENABLED: '1' } : {};
   runGo(['vet', './...']);
   runGo(['run', STATICCHECK, './...'], { GOFLAGS: FLAGS });
-  runGo(['test', ...race, ...(values['build-only'] ? ['-run=^$'] : []), './...'], env);
+  runTests([...race, ...(values['build-only'] ? ['-run=^$'] : [])], env);
   for (const [GOOS, GOARCH] of CROSS) runGo(['build', '-o', devNull, '.'], { GOOS, GOARCH });
   if (values['build-only']) return;
   if (seconds === 0) return;

@@ -6,6 +6,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { execFile, spawnSync } = require('node:child_process');
 const { parseArgs, promisify } = require('node:util');
+const { failedTests } = require('../failed-tests');
 
 const native = path.resolve(__dirname, '..');
 const jobs = String(os.cpus().length);
@@ -100,8 +101,12 @@ const asan = () =>
     LIGHT
   ]);
 
+/** Tests that passed only when they were repeated, by their step. @type {string[]} */
+const unreliable = [];
+
 /**
- * A part of the tests on each core: most of them wait.
+ * A part of the tests on each core: most of them wait. In CI, up to three tests that fail are repeated, alone, as in
+ * .ci/jest.
  * @param {string} name
  * @param {() => string} make returns the build folder
  */
@@ -113,27 +118,36 @@ async function unitTests(name, make) {
   const given = ['--gtest_brief=1', '--gtest_shuffle', ...(OPTIONS[name] ?? [])];
   const [command, ...args] = [...wrap, path.join(out, 'core_test'), ...given];
   const shards = os.cpus().length;
-  await Promise.all(
-    Array.from({ length: shards }, (_, shard) =>
-      promisify(execFile)(command, args, {
-        env: {
-          ...process.env,
-          UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1',
-          TSAN_OPTIONS: 'halt_on_error=1:second_deadlock_stack=1',
-          SEGANET_TEST_WRAPPER: wrap.join(' '),
-          GTEST_TOTAL_SHARDS: String(shards),
-          GTEST_SHARD_INDEX: String(shard)
-        },
-        maxBuffer: 1 << 28
-      }).then(
-        ({ stdout }) => process.stdout.write(stdout),
-        ({ stdout = '', stderr = '', message }) => {
-          console.error(`${stdout}${stderr}\n${name}: ${message}`);
-          process.exit(1);
-        }
-      )
-    )
+  const test = (/** @type {string[]} */ more, /** @type {Record<string, string>} */ env) =>
+    promisify(execFile)(command, [...args, ...more], {
+      env: {
+        ...process.env,
+        UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1',
+        TSAN_OPTIONS: 'halt_on_error=1:second_deadlock_stack=1',
+        SEGANET_TEST_WRAPPER: wrap.join(' '),
+        ...env
+      },
+      maxBuffer: 1 << 28
+    }).then(
+      ({ stdout }) => {
+        process.stdout.write(stdout);
+        return [];
+      },
+      (error) => {
+        console.error(`${error.stdout ?? ''}${error.stderr ?? ''}\n${name}: ${error.message}`);
+        const failed = process.env.CI && more.length === 0 ? failedTests(error) : [];
+        if (failed.length === 0) process.exit(1);
+        return failed;
+      }
+    );
+  const parts = Array.from({ length: shards }, (_, shard) =>
+    test([], { GTEST_TOTAL_SHARDS: String(shards), GTEST_SHARD_INDEX: String(shard) })
   );
+  const failed = (await Promise.all(parts)).flat();
+  if (failed.length === 0) return;
+  console.log(`\nAgain, alone: ${failed.join(', ')}`);
+  await test([`--gtest_filter=${failed.join(':')}`], {});
+  unreliable.push(`${failed.join(', ')} (${name})`);
 }
 
 async function fuzz() {
@@ -194,6 +208,10 @@ for (const name of wanted) {
 async function main() {
   if (options.help) return process.stdout.write(USAGE);
   for (const [name, step] of Object.entries(steps)) if (wanted.includes(name)) await step();
+  if (unreliable.length > 0)
+    console.log(
+      `\nUNRELIABLE: these tests passed only when they were repeated alone: ${unreliable.join(', ')}`
+    );
   console.log(buildOnly ? '\nnative tests: compiled' : '\nnative tests: all passed');
 }
 
