@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "test/support/patience.h"
+
 namespace seganet::test {
 
 // Codes (RFC 7252 12.1, RFC 8516) and options.
@@ -154,7 +156,7 @@ class CoapClient {
   }
 
   // nullopt when nothing arrives in time.
-  std::optional<CoapMessage> Receive(int timeout_ms = 20'000) {
+  std::optional<CoapMessage> Receive(int timeout_ms = kPatienceMs) {
     const std::optional<std::string> bytes = ReceiveBytes(timeout_ms);
     if (!bytes || bytes->size() < 4) return std::nullopt;
     CoapMessage m;
@@ -168,7 +170,7 @@ class CoapClient {
     ReadCoapBody(std::string_view(*bytes).substr(4 + m.token.size()), &m);
     return m;
   }
-  std::optional<std::string> ReceiveBytes(int timeout_ms = 20'000) {
+  std::optional<std::string> ReceiveBytes(int timeout_ms = kPatienceMs) {
     pollfd poll_fd{fd_, POLLIN, 0};
     if (poll(&poll_fd, 1, timeout_ms) <= 0) return std::nullopt;
     char buffer[4096];

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/uplink/connection.h"
+#include "test/support/patience.h"
 #include "test/support/tls_server.h"
 
 namespace seganet::test {
@@ -74,17 +75,21 @@ class WireTest : public testing::Test, protected Connection::Listener {
     ASSERT_TRUE(RunUntil([this] { return opens_ == 1; }));
   }
 
-  // Turns of the loop, with the far end's work between them. A bound, not a time.
-  bool RunUntil(const std::function<bool()>& is_done, int turns = 20'000) {
-    for (int i = 0; i < turns; ++i) {
+  // A turn of the loop, after the far end's work.
+  void Turn() {
+    if (far_end_) far_end_();
+    uv_run(&loop_, UV_RUN_NOWAIT);
+  }
+  // Takes turns: many at once, then with pauses, since a busy kernel may deliver late.
+  bool RunUntil(const std::function<bool()>& is_done) {
+    for (int i = 0; i < 20'000; ++i) {
       if (is_done()) return true;
-      if (far_end_) far_end_();
-      uv_run(&loop_, UV_RUN_NOWAIT);
+      Turn();
     }
-    return is_done();
+    return Until([&] { return Turn(), is_done(); });
   }
   void RunIdle(int turns = 20) {
-    RunUntil([] { return false; }, turns);
+    for (int i = 0; i < turns; ++i) Turn();
   }
 
   // --- The far end ---

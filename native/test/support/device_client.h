@@ -10,28 +10,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "test/support/mqtt_bytes.h"
+#include "test/support/patience.h"
 
 namespace seganet::test {
-
-inline constexpr std::chrono::seconds kPatience{20};  // sanitizers on a busy machine
-
-// Polls until `done` returns true; false when patience ends.
-inline bool Until(const std::function<bool()>& done) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (!done()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
 
 class DeviceClient {
  public:
@@ -125,8 +111,7 @@ class DeviceClient {
  private:
   bool Fill() {
     pollfd poll_fd{fd_, POLLIN, 0};
-    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(kPatience).count();
-    if (ended_ || poll(&poll_fd, 1, static_cast<int>(ms)) <= 0) return false;
+    if (ended_ || poll(&poll_fd, 1, kPatienceMs) <= 0) return false;
     char buffer[4096];
     const ssize_t n = recv(fd_, buffer, sizeof buffer, 0);
     if (n <= 0) {
