@@ -168,12 +168,18 @@ TEST_F(EngineCoapUdp, OverItsRateADeviceGetsTheTimeToRetry) {
   settings.burst = 3;
   Start({}, Plan(settings));
   CoapClient device(ListenUdp());
-  for (int i = 0; i < 3; ++i) ASSERT_EQ(device.Post("/r/fast", "1"), kChanged);
-  ASSERT_EQ(device.Post("/r/fast", "1"), kTooMany);
+  uint64_t taken = 0;
+  // A token comes back each second.
+  ASSERT_TRUE(Until([&] {
+    const unsigned code = device.Post("/r/fast", "1");
+    taken += code == kChanged;
+    return code == kTooMany;
+  }));
+  EXPECT_GE(taken, 3u);
   EXPECT_EQ(device.last().Number(kMaxAge), 1);
   EXPECT_EQ(device.Post("/r/other", "1"), kChanged) << "each device has a rate of its own";
   EXPECT_EQ(Count(Counter::kThrottled), 1u);
-  EXPECT_EQ(Count(Counter::kRecordsReceived), 4u);
+  EXPECT_EQ(Count(Counter::kRecordsReceived), taken + 1);
 }
 
 TEST_F(EngineCoapUdp, WithoutRoomADeviceGetsTheTimeToRetry) {
@@ -357,7 +363,7 @@ TEST_F(EngineCoapUdp, BadInputIsAnsweredOrIgnoredWithoutHarm) {
     CoapClient bad(port);
     ASSERT_TRUE(bad.Send(bytes)) << name;
     if (expected == 0) continue;
-    const auto answer = bad.Receive(5000);
+    const auto answer = bad.Receive();
     ASSERT_TRUE(answer) << name;
     EXPECT_EQ(answer->type == test::kCoapRst ? kReset : answer->code, expected) << name;
   }

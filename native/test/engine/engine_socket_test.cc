@@ -55,10 +55,10 @@ TEST_F(EngineSockets, TheBatchDelaySealsWithoutMoreTraffic) {
   Start();
   DeviceClient device(Listen());
   ASSERT_TRUE(device.Connect("d"));
-  ASSERT_TRUE(device.Publish("t", "1"));
   const int64_t start = MonotonicUs();
+  ASSERT_TRUE(device.Publish("t", "1"));
   ASSERT_TRUE(Until([this] { return DrainUplink() == 1; }));
-  EXPECT_GT(MonotonicUs() - start, 500'000) << "t is 1 s";
+  EXPECT_GT(MonotonicUs() - start, 900'000) << "t is 1 s";
 }
 
 TEST_F(EngineSockets, AKnownIdTakesOverTheConnection) {
@@ -78,9 +78,9 @@ TEST_F(EngineSockets, ASilentDeviceIsClosedAfterItsKeepAlive) {
   Start();
   const uint16_t port = Listen();
   DeviceClient silent(port), forever(port);
-  ASSERT_TRUE(silent.Connect("silent", 1));
   ASSERT_TRUE(forever.Connect("forever", 0));
   const int64_t start = MonotonicUs();
+  ASSERT_TRUE(silent.Connect("silent", 1));
   EXPECT_TRUE(silent.ClosedByPeer());
   EXPECT_GE(MonotonicUs() - start, 1'400'000) << "1.5 times the keep-alive";
   EXPECT_TRUE(forever.Publish("t", "1"));
