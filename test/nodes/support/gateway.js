@@ -54,6 +54,14 @@ async function load(flow, credentials = {}, more = []) {
   await ready;
 }
 
+/** Deploys, and waits until the flows have started. The helper's own function fails after 300 ms. */
+helper.setFlows = async (/** @type {any} */ flow, /** @type {any} */ type) => {
+  let hasStarted = false;
+  helper._events.once('flows:started', () => (hasStarted = true));
+  await helper._redNodes.setFlows(flow, {}, type);
+  await until(() => hasStarted, 'the start of the flows');
+};
+
 /** Ends the flows. The cloud acknowledges held records so that the engine need not wait for it. */
 async function unload() {
   for (const { held } of fake.engines) held.length = 0;

@@ -159,7 +159,11 @@ test('a program that cannot be started is reported', async () => {
 
 test('spares end with a keeper that is killed', async () => {
   const keeper = path.join(folder, 'keeper.js');
-  const program = path.join(folder, `program-${ECHO.length}.js`);
+  const program = path.join(folder, 'waiting.js');
+  fs.writeFileSync(
+    program,
+    "const fs = require('fs'); fs.writeFileSync(`${__filename}.pid`, String(process.pid)); fs.readFileSync(0);"
+  );
   const file = require.resolve('../../../docker/tenants/lib/drivers/spares');
   fs.writeFileSync(
     keeper,
@@ -167,11 +171,12 @@ test('spares end with a keeper that is killed', async () => {
 const spares = new Spares({ words: () => [], env: () => process.env, program: ${JSON.stringify(program)} });
 spares.keep(1);
 spares.look();
-spares.take(() => []).then(({ pid }) => process.send(pid));`
+setInterval(() => {}, 1e6);`
   );
   const child = fork(keeper, { execArgv: [] });
-  const pid = await new Promise((resolve) => child.once('message', resolve));
-  const identity = identityOf(Number(pid));
+  const pidFile = `${program}.pid`;
+  const pid = await eventually(() => fs.existsSync(pidFile) && Number(fs.readFileSync(pidFile, 'utf8')));
+  const identity = identityOf(pid);
   if (!identity) throw new Error('There is no spare.');
   expect(livingStat(identity)).not.toBeNull();
   child.kill('SIGKILL');
