@@ -118,8 +118,8 @@ test.each([
   const [{ arrived, filtered }] = results;
   expect(arrived.length + filtered).toBe(300);
   expect(arrived.length).toBeGreaterThan(0);
-  // Whole payloads at random are seldom the same twice.
-  if (properties.path !== '$') expect(filtered).toBeGreaterThan(0);
+  // Values at random may never be the same twice.
+  if (properties.mode !== 'change') expect(filtered).toBeGreaterThan(0);
   expect(results[1]).toEqual(results[0]);
   expect(results[2]).toEqual(results[0]);
 });

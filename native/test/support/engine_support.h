@@ -42,7 +42,7 @@ class EngineTest : public testing::Test {
     ASSERT_TRUE(status.ok()) << status.message();
   }
 
-  uint16_t Listen(int64_t connect_timeout_us = 10'000'000, uint16_t port = 0) {
+  uint16_t Listen(int64_t connect_timeout_us = 600 * kSecond, uint16_t port = 0) {
     uint16_t bound = 0;
     const Status status = engine_.Listen(
         kSource, {.host = "127.0.0.1", .port = port, .connect_timeout_us = connect_timeout_us},

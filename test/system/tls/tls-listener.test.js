@@ -48,7 +48,7 @@ async function connect(url, options = {}) {
   const client = mqtt.connect(url, {
     ca: authority.ca,
     reconnectPeriod: 0,
-    connectTimeout: 5000,
+    connectTimeout: 5000 * PATIENCE,
     ...options
   });
   clients.push(client);
