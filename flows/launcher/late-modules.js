@@ -6,17 +6,21 @@
 const { createRequire, registerHooks } = require('module');
 const path = require('path');
 const { pathToFileURL } = require('url');
+const { lateExpress } = require('./late-express');
+const { standIn, standInWith } = require('./stand-in');
 
 /**
  * @typedef {object} Late
  * @property {string} module
  * @property {string} of the package that requires it
- * @property {string[]} [members] objects in it that are read when it is required, and used later
+ * @property {(load: () => any) => any} [stand] makes the stand-in, default standIn()
  */
 
 /** Without an editor. @type {Late[]} */
 const OF_EDITOR = [
-  { module: '@node-red/editor-api', of: 'node-red', members: ['auth'] },
+  { module: '@node-red/editor-api', of: 'node-red', stand: (load) => standInWith(load, ['auth']) },
+  { module: 'express', of: 'node-red', stand: lateExpress },
+  { module: '@node-rs/bcrypt', of: 'node-red' },
   { module: 'tar', of: '@node-red/registry' },
   { module: 'moment-timezone', of: '@node-red/util' },
   { module: 'jsonata', of: '@node-red/util' },
@@ -30,56 +34,23 @@ const GOT = 'got';
 const LATE_GOT = pathToFileURL(path.join(__dirname, 'late-got.mjs')).href;
 
 /**
- * Returns an object that behaves as the one that `load` returns, which it calls on first use.
- * @param {() => any} load
- * @param {string[]} [members] objects in it that get a stand-in of their own when they are read
- * @returns {any}
- */
-function standIn(load, members = []) {
-  // Can be called and constructed, and has no property of its own that the proxy would have to report.
-  const target = function () {}.bind(null);
-  delete (/** @type {any} */ (target).name);
-  delete (/** @type {any} */ (target).length);
-  /** @type {{ exports: any } | undefined} */
-  let loaded;
-  const actual = () => (loaded ??= { exports: load() }).exports;
-  /** @type {ProxyHandler<any>} */
-  const handler = {
-    get: (_, name) =>
-      members.includes(String(name)) ? standIn(() => actual()[name]) : Reflect.get(actual(), name),
-    set: (_, name, value) => Reflect.set(actual(), name, value),
-    has: (_, name) => Reflect.has(actual(), name),
-    deleteProperty: (_, name) => Reflect.deleteProperty(actual(), name),
-    ownKeys: () => Reflect.ownKeys(actual()),
-    getPrototypeOf: () => Reflect.getPrototypeOf(actual()),
-    defineProperty: (_, name, property) => Reflect.defineProperty(actual(), name, property),
-    // A proxy may not report a property as fixed that its target does not have.
-    getOwnPropertyDescriptor: (_, name) => {
-      const found = Reflect.getOwnPropertyDescriptor(actual(), name);
-      return found && { ...found, configurable: true };
-    },
-    apply: (_, self, args) => Reflect.apply(actual(), self, args),
-    construct: (_, args) => Reflect.construct(actual(), args)
-  };
-  return new Proxy(target, handler);
-}
-
-/**
  * Puts a stand-in for a module into the cache. Does nothing if the module is loaded already.
  * @param {Late} late
  * @param {NodeJS.Require} base resolves the package
  */
-function replace({ module, of, members }, base) {
+function replace({ module, of, stand = standIn }, base) {
   const nodeRed = createRequire(base.resolve('node-red'));
   const owner = of === 'node-red' ? nodeRed : createRequire(nodeRed.resolve(of));
   const file = owner.resolve(module);
   if (owner.cache[file]) return;
   const load = () => {
-    delete owner.cache[file];
+    if (owner.cache[file] === entry) delete owner.cache[file];
     return owner(module);
   };
-  const entry = { id: file, filename: file, path: '', loaded: true, children: [], paths: [], parent: null };
-  owner.cache[file] = /** @type {any} */ ({ ...entry, exports: standIn(load, members) });
+  const id = { id: file, filename: file, path: '' };
+  /** @type {any} */
+  const entry = { ...id, loaded: true, children: [], paths: [], parent: null, exports: stand(load) };
+  owner.cache[file] = entry;
 }
 
 /** Replaces got until one module has imported it, at the start of Node-RED. */
@@ -110,4 +81,4 @@ function loadLate({ hasEditor, base = require }) {
   if (hasEditor) replaceGot();
 }
 
-module.exports = { loadLate, standIn };
+module.exports = { loadLate };

@@ -4,7 +4,8 @@ const { spawnSync } = require('child_process');
 const fs = require('fs');
 const http = require('http');
 const path = require('path');
-const { standIn } = require('../../flows/launcher/late-modules');
+const { lateExpress } = require('../../flows/launcher/late-express');
+const { standIn, standInWith } = require('../../flows/launcher/stand-in');
 const { startGateway } = require('./gateway');
 const { ROOT, cleanUp, temporaryFolder, until } = require('./process');
 
@@ -39,7 +40,7 @@ describe('a stand-in', () => {
 
   test('has stand-ins for its members', () => {
     const load = jest.fn(() => ({ auth: { needs: (/** @type {string} */ what) => `needs ${what}` } }));
-    const { auth } = standIn(load, ['auth']);
+    const { auth } = standInWith(load, ['auth']);
     expect(load).not.toHaveBeenCalled();
     expect(auth.needs('a')).toBe('needs a');
   });
@@ -50,6 +51,49 @@ describe('a stand-in', () => {
     });
     expect(() => late.a).toThrow('no such file');
     expect(() => late()).toThrow('no such file');
+  });
+});
+
+describe('Express', () => {
+  /** @returns an Express that notes what its app gets */
+  function express() {
+    /** @type {string[]} */
+    const calls = [];
+    const app = Object.assign((/** @type {string} */ request) => calls.push(`request ${request}`), {
+      calls,
+      settings: { a: 1 },
+      get: (/** @type {any[]} */ ...args) =>
+        args.length === 1 ? app.settings.a : calls.push(`get ${args[0]}`),
+      set: (/** @type {string} */ name) => calls.push(`set ${name}`),
+      use: (/** @type {string} */ root) => calls.push(`use ${root}`)
+    });
+    const load = jest.fn(() => Object.assign(() => app, { json: () => 'json' }));
+    return { load, late: lateExpress(load) };
+  }
+
+  test('is not loaded by endpoints that nobody asks', () => {
+    const { late, load } = express();
+    const app = late();
+    expect(app.set('a', false).get('/a', () => {})).toBe(app);
+    app.use('/b');
+    expect(load).not.toHaveBeenCalled();
+  });
+
+  test('gets them in their order with the first request', () => {
+    const { late, load } = express();
+    const app = late();
+    app.get('/a', () => {});
+    app.use('/b');
+    app('c');
+    app.get('/d', () => {});
+    expect(app.calls).toEqual(['get /a', 'use /b', 'request c', 'get /d']);
+    expect(load).toHaveBeenCalledTimes(1);
+  });
+
+  test('is loaded to read a setting, and for its other functions', () => {
+    expect(express().late().get('a')).toBe(1);
+    expect(express().late.json()).toBe('json');
+    expect(express().late().settings).toEqual({ a: 1 });
   });
 });
 
@@ -68,7 +112,7 @@ test('Node-RED loads without the modules, and gets them when it uses them', () =
   const shown = inProcess(`
     late.loadLate({ hasEditor: false });
     const RED = require('node-red');
-    const names = ['passport', 'oauth2orize', 'moment', 'minipass'];
+    const names = ['passport', 'oauth2orize', 'moment', 'minipass', 'body-parser'];
     const before = names.map(isLoaded);
     const { util } = RED;
     const node = { _flow: {}, context: () => ({ global: {} }) };
@@ -79,12 +123,30 @@ test('Node-RED loads without the modules, and gets them when it uses them', () =
     const middleware = RED.auth.needsPermission('a.read');
     console.log(JSON.stringify({ before, value, after, type: typeof middleware, passport: isLoaded('passport') }));`);
   expect(shown).toEqual({
-    before: [false, false, false, false],
+    before: [false, false, false, false, false],
     value: '32026',
-    after: [false, false, true, false],
+    after: [false, false, true, false, false],
     type: 'function',
     passport: true
   });
+});
+
+test('an app of Express that is made late answers as any other', () => {
+  const shown = inProcess(`
+    late.loadLate({ hasEditor: false });
+    const express = require('module').createRequire(require.resolve('node-red'))('express');
+    const app = express();
+    app.set('greeting', 'hello').get('/:name', (request, response) => response.send(app.get('greeting') + request.params.name));
+    const before = isLoaded('body-parser');
+    const outer = express();
+    outer.use('/a', app);
+    const server = require('http').createServer(outer).listen(0, '127.0.0.1', async () => {
+      const url = 'http://127.0.0.1:' + server.address().port + '/a/';
+      const texts = [await (await fetch(url + 'b')).text(), (await fetch(url + 'b/c')).status];
+      console.log(JSON.stringify({ before, texts, after: isLoaded('body-parser') }));
+      server.close();
+    });`);
+  expect(shown).toEqual({ before: false, texts: ['hellob', 404], after: true });
 });
 
 test('leaves a module that is loaded already', () => {
