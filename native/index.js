@@ -75,7 +75,7 @@ const {
 const { checkConditions, checkPath } = addon;
 const { Permissions, PublishWriter, InFlightWindow, BrokerReader } = addon;
 const { UplinkConnection, restUplink, mptcpInfo, renewPriority, notify } = addon;
-const { clockSynchronized, releaseMemory, shortenTimeSlices } = addon;
+const { clockSynchronized, releaseMemory, releaseProgramPages, shortenTimeSlices } = addon;
 
 /** @param {number} fd @param {number} timeoutMs @returns {Promise<void>} */
 function waitConnect(fd, timeoutMs) {
@@ -110,6 +110,7 @@ module.exports = {
   notify,
   clockSynchronized,
   releaseMemory,
+  releaseProgramPages,
   shortenTimeSlices,
   PushResult: Object.freeze({
     OK: 0,

@@ -31,6 +31,14 @@ const figure = (name, field) => (outcomes) => outcomes[name]?.figures?.[field];
 
 /** @type {import('../report/criteria').Figure[]} */
 const GOALS = [
+  {
+    name: 'at rest, RSS, MB',
+    target: '≤ 110',
+    value: (outcomes) => {
+      const own = memoryOf(outcomes, 'rest');
+      return own && own.rss / MB;
+    }
+  },
   { name: 'at rest, RSS beyond an empty Node-RED, MB', target: '≤ 10', value: beyondNodeRed('rest', 'rss') },
   { name: 'at rest, PSS beyond an empty Node-RED, MB', target: '≤ 5', value: beyondNodeRed('rest', 'pss') },
   {

@@ -24,7 +24,7 @@ bytes). The cases:
   small     the same with the profile small and a load of its own, in a control group with a memory limit (needs root)
 PSS divides the pages of the node binary among all processes of the same Node, so the number of them matters. Then the
 parts of each process's memory, V8's heaps at the end of each process, the records of each load, and the goals:
-  --rest    at rest: RSS at most 10 MB and PSS at most 5 MB beyond an empty Node-RED
+  --rest    at rest: RSS at most 110 MB; RSS at most 10 MB and PSS at most 5 MB beyond an empty Node-RED
   --load    under load: RSS at most 25 MB beyond an empty Node-RED
   --outage  after an outage: the same, and no record is lost
   --small   no record is lost, and the kernel ends no process for lack of memory

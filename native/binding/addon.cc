@@ -58,6 +58,8 @@ static Napi::Object Init(Napi::Env env, Napi::Object exports) {
               Napi::Function::New<seganet::binding::ClockSynchronized>(env, "clockSynchronized"));
   exports.Set("releaseMemory",
               Napi::Function::New<seganet::binding::ReleaseMemory>(env, "releaseMemory"));
+  exports.Set("releaseProgramPages", Napi::Function::New<seganet::binding::ReleaseProgramPages>(
+                                         env, "releaseProgramPages"));
   exports.Set("shortenTimeSlices", Napi::Function::New<seganet::binding::ShortenProcessSlices>(
                                        env, "shortenTimeSlices"));
   return exports;

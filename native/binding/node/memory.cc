@@ -2,6 +2,8 @@
 
 #include <malloc.h>
 
+#include "core/base/program_pages.h"
+
 namespace seganet::binding {
 
 Napi::Value ReleaseMemory(const Napi::CallbackInfo& info) {
@@ -12,6 +14,10 @@ Napi::Value ReleaseMemory(const Napi::CallbackInfo& info) {
 #else
   return Napi::Boolean::New(info.Env(), false);  // musl returns pages in free()
 #endif
+}
+
+Napi::Value ReleaseProgramPages(const Napi::CallbackInfo& info) {
+  return Napi::Boolean::New(info.Env(), seganet::ReleaseProgramPages());
 }
 
 }  // namespace seganet::binding

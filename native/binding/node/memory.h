@@ -1,4 +1,5 @@
-// releaseMemory(): returns free memory of the C heap to the system.
+// releaseMemory() returns free memory of the C heap to the system, releaseProgramPages() pages of
+// the program.
 #ifndef SEGANET_BINDING_NODE_MEMORY_H_
 #define SEGANET_BINDING_NODE_MEMORY_H_
 
@@ -10,6 +11,9 @@ namespace seganet::binding {
 // Threads that allocate memory at the same time wait for their arena, which takes about 1 ms for
 // each 10 MB.
 Napi::Value ReleaseMemory(const Napi::CallbackInfo& info);
+
+// See core/base/program_pages.h.
+Napi::Value ReleaseProgramPages(const Napi::CallbackInfo& info);
 
 }  // namespace seganet::binding
 

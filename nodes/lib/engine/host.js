@@ -174,6 +174,7 @@ class EngineHost {
         if (!this.#deploys.isUnderWay) this.#planner.tick();
       },
       releaseMemory: () => context.native.releaseMemory?.(),
+      releaseProgramPages: () => context.native.releaseProgramPages?.(),
       onFault,
       warn: (sentence) => context.warn(sentence)
     });

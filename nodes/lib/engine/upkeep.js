@@ -19,6 +19,7 @@ const { SpareMemory } = require('./spare-memory');
  * @property {(() => void)[]} bells poll the engine, in this order
  * @property {() => void} judge judges the plan again, once a second
  * @property {() => void} releaseMemory returns memory to the system
+ * @property {() => void} releaseProgramPages takes pages of the program out of memory that are not used again
  * @property {(error: Error) => void} onFault gets what a call throws; the others go on
  * @property {(sentence: string) => void} warn
  */
@@ -48,7 +49,7 @@ class Upkeep {
       parts.releaseMemory();
       // Not after each burst: a collection delays the records that come next.
       if (hadBacklog) compactAgain();
-    });
+    }, parts.releaseProgramPages);
     this.#proxies = new ProxyWatch(parts.warn);
     this.#end = eachSecond(() => this.tick());
   }

@@ -17,6 +17,7 @@ test('compares each reading with an empty Node-RED', () => {
     }
   });
   expect(goals.map(({ value, isMet }) => [value, isMet])).toEqual([
+    [130, false],
     [10, true],
     [5.5, false],
     [26, false],
@@ -37,6 +38,8 @@ test('counts lost records and ended processes', () => {
 });
 
 test('has no goal for a case that was not measured', () => {
-  expect(judge({ rest: { readings: [reading('rest', 130, 73)] } })).toEqual([]);
+  const [rest, ...others] = judge({ rest: { readings: [reading('rest', 109, 73)] } });
+  expect(rest).toMatchObject({ target: '≤ 110', value: 109, isMet: true });
+  expect(others).toEqual([]);
   expect(judge({})).toEqual([]);
 });
