@@ -8,7 +8,12 @@ const { prepareHome } = require('./flows/launcher/home');
 const { logLine } = require('./flows/launcher/log');
 const { guardOf } = require('./flows/launcher/guard');
 const { readerWith } = require('./flows/launcher/metrics-token');
-const { forgetNodes, removeUnusedNodes, unusedCoreNodes } = require('./flows/launcher/unused-nodes');
+const {
+  forgetNodes,
+  packagesWithoutNodes,
+  removeUnusedNodes,
+  unusedCoreNodes
+} = require('./flows/launcher/unused-nodes');
 
 // All files are the gateway's own, also those that Node-RED writes: the flow, its secrets, its log.
 process.umask(0o077);
@@ -25,7 +30,12 @@ function headless() {
   const file = require.resolve('./package.json');
   const unused = removeUnusedNodes(file, home.flowFile, env.SEGANET_HOME);
   forgetNodes(env.SEGANET_HOME, unused, require(file).name);
-  return { httpAdminRoot: false, httpNodeRoot: false, disableEditor: true, nodesExcludes };
+  return {
+    httpAdminRoot: false,
+    httpNodeRoot: false,
+    disableEditor: true,
+    nodesExcludes: [...nodesExcludes, ...packagesWithoutNodes(env.SEGANET_HOME)]
+  };
 }
 
 /** Of an editor without a password. */

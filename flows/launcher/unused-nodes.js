@@ -8,6 +8,8 @@ const fs = require('fs');
 const path = require('path');
 const { replaceFile } = require('../../nodes/lib/base/replace-file');
 
+const ROOT = path.join(__dirname, '..', '..');
+
 /** @param {string} folder @returns {string[]} names in it; empty if there is no such folder */
 function namesIn(folder) {
   try {
@@ -35,15 +37,9 @@ function parsed(text) {
   }
 }
 
-/** Results of hasSubflowModule(), which reads the package.json of each package. @type {Map<string, boolean>} */
+/** @typedef {{ name: string, nodes: Record<string, unknown> | null }} Package nodes: null = it has nothing for Node-RED */
+/** Results of packagesOf(), by folder. @type {Map<string, Package[]>} */
 const knownFolders = new Map();
-
-/** @param {string} folder node_modules @returns {boolean} */
-function mayBringNodes(folder) {
-  const known = knownFolders.get(folder) ?? hasSubflowModule(folder);
-  knownFolders.set(folder, known);
-  return known;
-}
 
 /** @param {string} folder node_modules @returns {string[]} names of packages, and of other files */
 const packagesIn = (folder) =>
@@ -52,16 +48,50 @@ const packagesIn = (folder) =>
   );
 
 /**
+ * Reads the package.json of each package in a folder, once.
+ * @param {string} folder node_modules
+ * @returns {Package[]}
+ */
+function packagesOf(folder) {
+  const known = knownFolders.get(folder);
+  if (known) return known;
+  const packages = packagesIn(folder).map((name) => {
+    const text = readText(path.join(folder, name, 'package.json'));
+    // Most packages have nothing to do with Node-RED, and need not be parsed.
+    const section = text.includes('"node-red"') ? parsed(text)?.['node-red'] : null;
+    return { name, nodes: section ? (section.nodes ?? {}) : null };
+  });
+  knownFolders.set(folder, packages);
+  return packages;
+}
+
+/**
  * True if a package in the folder contains a subflow, whose nodes are not in the flow file.
  * @param {string} folder node_modules
  */
-function hasSubflowModule(folder) {
-  return packagesIn(folder).some((name) => {
-    const text = readText(path.join(folder, name, 'package.json'));
-    // Most packages have nothing to do with Node-RED, and need not be parsed.
-    const nodes = text.includes('"node-red"') ? parsed(text)?.['node-red']?.nodes : {};
-    return Object.values(nodes ?? {}).some((file) => typeof file === 'string' && file.endsWith('.json'));
-  });
+const mayBringNodes = (folder) =>
+  packagesOf(folder).some(({ nodes }) =>
+    Object.values(nodes ?? {}).some((file) => typeof file === 'string' && file.endsWith('.json'))
+  );
+
+/**
+ * Returns the packages that have nothing for Node-RED, for its setting `nodesExcludes`. Otherwise it loads the
+ * package.json of each of them at its start.
+ * @param {string} userDir
+ * @param {string} [main] a file of the Node-RED that will read the setting
+ * @returns {string[]} names of folders; Node-RED excludes a folder of such a name wherever it looks for packages
+ */
+function packagesWithoutNodes(userDir, main = require.resolve('node-red')) {
+  const folders = [path.join(userDir, 'node_modules')];
+  for (let folder = path.dirname(main); folder !== path.dirname(folder); folder = path.dirname(folder))
+    folders.push(path.join(folder, 'node_modules'));
+  const packages = folders.flatMap(packagesOf);
+  // This package is in a folder of any name.
+  const needed = new Set([path.basename(ROOT)]);
+  for (const { name, nodes } of packages) if (nodes) needed.add(path.basename(name));
+  const names = new Set(packages.map(({ name }) => path.basename(name)));
+  // The setting excludes files of such a name, too.
+  return [...names].filter((name) => !needed.has(name) && !/\.c?js$/.test(name));
 }
 
 /** @param {string} page the .html of a core node @returns {string[]} the types that it registers */
@@ -170,4 +200,4 @@ function forgetNodes(userDir, files, module = 'node-red') {
   }
 }
 
-module.exports = { forgetNodes, packagesIn, removeUnusedNodes, unusedCoreNodes };
+module.exports = { forgetNodes, packagesIn, packagesWithoutNodes, removeUnusedNodes, unusedCoreNodes };

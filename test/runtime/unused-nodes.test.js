@@ -2,8 +2,13 @@
 
 const fs = require('fs');
 const path = require('path');
-const { forgetNodes, removeUnusedNodes, unusedCoreNodes } = require('../../flows/launcher/unused-nodes');
-const { cleanUp, temporaryFolder } = require('./process');
+const {
+  forgetNodes,
+  packagesWithoutNodes,
+  removeUnusedNodes,
+  unusedCoreNodes
+} = require('../../flows/launcher/unused-nodes');
+const { ROOT, cleanUp, temporaryFolder } = require('./process');
 
 afterEach(cleanUp);
 
@@ -47,6 +52,36 @@ test('leaves out nothing when an installed package or a local file may bring mor
     write(subflow, `node_modules/${name}/package.json`, { 'node-red': { nodes: { b: 'b.json' } } });
     expect(unused(FLOW, subflow)).toEqual([]);
   }
+});
+
+test('names the packages that have nothing for Node-RED, also those beside and above it', () => {
+  const [home, folder] = [temporaryFolder(), temporaryFolder()];
+  const own = { 'node-red': { nodes: { a: 'a.js' } } };
+  const main = write(folder, 'app/node_modules/node-red/lib/red.js', '');
+  write(folder, 'app/node_modules/plain/package.json', { name: 'plain' });
+  write(folder, 'app/node_modules/@scope/scoped/package.json', {
+    name: '@scope/scoped',
+    about: '"node-red"'
+  });
+  write(folder, 'app/node_modules/torn/package.json', '{"node-red":');
+  write(folder, 'app/node_modules/nodes/package.json', own);
+  write(folder, 'app/node_modules/plugin/package.json', { 'node-red': { plugins: { a: 'a.js' } } });
+  write(folder, 'node_modules/above/package.json', { name: 'above' });
+  write(home, 'node_modules/of-user/package.json', own);
+  write(home, 'node_modules/quiet/package.json', {});
+  const names = packagesWithoutNodes(home, main);
+  expect(names).toEqual(expect.arrayContaining(['plain', 'scoped', 'torn', 'above', 'quiet']));
+  for (const name of ['nodes', 'plugin', 'of-user']) expect(names).not.toContain(name);
+});
+
+test('names no package whose folder is named as one that Node-RED needs, or as a file', () => {
+  const [home, folder] = [temporaryFolder(), temporaryFolder()];
+  const main = write(folder, 'node_modules/node-red/lib/red.js', '');
+  // A user's package of the same name has nodes, and this package is in a folder of that name.
+  for (const name of ['same', '@scope/same', path.basename(ROOT), 'sql.js'])
+    write(folder, `node_modules/${name}/package.json`, { name });
+  write(home, 'node_modules/same/package.json', { 'node-red': { nodes: {} } });
+  expect(packagesWithoutNodes(home, main)).toEqual(['node-red']);
 });
 
 describe('nodes of a package', () => {
