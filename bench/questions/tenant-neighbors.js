@@ -21,6 +21,7 @@ Options (defaults in parentheses):
   --rounds   rounds (1)
   --seconds  seconds with each attack, and as many without it (10)
   --cpus     processors that the hostile tenant may use (1)
+  --cgroup   control group of the tenants, as SEGANET_TENANTS_CGROUP; engine: that of their engine (beside other programs)
   --attacks  some of ${ATTACKS.join(', ')}, with commas between them (all)`;
 
 const TIMES = /** @type {const} */ ([
@@ -59,11 +60,12 @@ async function main() {
       rounds: { type: 'string', default: '1' },
       seconds: { type: 'string', default: '10' },
       cpus: { type: 'string', default: '1' },
+      cgroup: { type: 'string', default: '' },
       attacks: { type: 'string', default: ATTACKS.join(',') }
     }
   });
   if (values.help) return console.log(USAGE);
-  const { engine } = values;
+  const { engine, cgroup } = values;
   if (engine !== 'docker' && engine !== 'podman') return fail('--engine is docker or podman.');
   const [rounds, seconds, cpus] = [values.rounds, values.seconds, values.cpus].map(Number);
   if (!(rounds >= 1 && seconds >= 1 && cpus > 0)) return fail('--rounds, --seconds and --cpus take numbers.');
@@ -83,7 +85,7 @@ async function main() {
     });
   }
   for (let round = 1; round <= rounds; round++) {
-    const results = await runInside(engine, 'neighbors', { seconds, cpus, attacks });
+    const results = await runInside(engine, 'neighbors', { seconds, cpus, cgroup, attacks });
     for (const { attack, alone, beside } of results) {
       for (const [time, words] of TIMES) {
         const [quiet, busy] = [alone[time], beside[time]];

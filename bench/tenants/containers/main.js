@@ -29,7 +29,8 @@ async function main() {
     const image = await importImage(engine.socket, pack(folder, { hasGateway }), IMAGE);
     const variable = name === 'docker' ? 'SEGANET_TENANTS_DOCKER' : 'SEGANET_TENANTS_PODMAN';
     const command = hasGateway ? gatewayCommand : workCommand;
-    const driver = { name, image, command, env: { [variable]: engine.socket } };
+    const env = { [variable]: engine.socket, SEGANET_TENANTS_CGROUP: options.cgroup ?? '' };
+    const driver = { name, image, command, env };
     const result = await measurements[measurement]({ ...options, driver, socket: engine.socket });
     console.log(`${RESULT}${JSON.stringify(result)}`);
   } catch (error) {

@@ -8,7 +8,8 @@ const path = require('node:path');
 const { once } = require('node:events');
 const { systemClock } = require('../../../docker/tenants/lib/base/clock');
 const { DockerDriver } = require('../../../docker/tenants/lib/drivers/docker');
-const { unlimitedOf, warningOf } = require('../../../docker/tenants/lib/drivers/engine-limits');
+const { parentOf, unlimitedOf, warningOf } = require('../../../docker/tenants/lib/drivers/engine-limits');
+const { driversOf } = require('../../../docker/tenants/lib/drivers');
 const { unlimitedWrites } = require('../../../docker/tenants/lib/drivers/block-device');
 const { checkTenant } = require('../../../nodes/lib/tenants/file/schema');
 const { Keeper } = require('../../../docker/tenants/lib/life/keeper');
@@ -29,6 +30,8 @@ let driver;
 let info;
 /** @type {string[]} */
 let warnings;
+/** The latest request for a container. @type {any} */
+let created;
 /** Number of questions for its limits. */
 let questions = 0;
 beforeEach(async () => {
@@ -37,14 +40,19 @@ beforeEach(async () => {
   [info, warnings] = [{ MemoryLimit: true, SwapLimit: true, PidsLimit: true, SecurityOptions: [] }, []];
   server = http.createServer((request, response) => {
     const url = String(request.url).replace(/^\/v[\d.]+/, '').split('?')[0]; // prettier-ignore
-    request.resume();
+    let body = '';
+    request.setEncoding('utf8').on('data', (part) => (body += part));
+    if (url === '/containers/create') request.once('end', () => (created = JSON.parse(body)));
     response.setHeader('Api-Version', '1.41');
     const isMade = request.method === 'POST';
     if (url === '/info') questions++;
     if (url === '/info') response.end(JSON.stringify(info));
     else if (url === '/version') response.end('{"Version":"27.0"}');
-    else if (url === '/containers/create') response.end(JSON.stringify({ Id: 'x', Warnings: warnings }));
+    else if (url === '/containers/create')
+      request.once('end', () => response.end(JSON.stringify({ Id: 'x', Warnings: warnings })));
     else if (url.startsWith('/images/')) response.end('{"Config":{}}');
+    else if (url.endsWith('/start') && created.HostConfig.CgroupParent)
+      response.writeHead(500).end('{"message":"unable to apply cgroup configuration: permission denied"}');
     else if (url === '/_ping' || isMade || request.method === 'HEAD') response.end('{}');
     else response.writeHead(404).end('{"message":"no such object"}');
   });
@@ -148,4 +156,63 @@ test.each([
 
 test('takes any answer as warnings', () => {
   for (const answer of [undefined, null, 'limit', {}, [], [1, null]]) expect(warningOf(answer)).toBe('');
+});
+
+describe('the control group of tenants', () => {
+  test('is beside the services of the machine, and that of the engine without root', () => {
+    expect(parentOf({ CgroupDriver: 'cgroupfs' }, false)).toBe('/');
+    expect(parentOf({ CgroupDriver: 'systemd' }, false)).toBe('system.slice');
+    for (const driverOfGroups of ['none', 'other', undefined])
+      expect(parentOf({ CgroupDriver: driverOfGroups }, false)).toBe('');
+    expect(parentOf(null, false)).toBe('');
+    expect(parentOf({ CgroupDriver: 'systemd' }, true)).toBe('');
+  });
+
+  /** @param {string} given @returns {Promise<unknown>} the group in the request for the container */
+  async function groupWith(given) {
+    info.CgroupDriver = 'cgroupfs';
+    const env = { SEGANET_TENANTS_DOCKER: path.join(folder, 'engine.sock'), SEGANET_TENANTS_CGROUP: given };
+    const home = { volumes: path.join(folder, 'volumes'), state: path.join(folder, 'state') };
+    const drivers = driversOf({ home: /** @type {any} */ (home), env });
+    await drivers.get('docker').create(spec);
+    drivers.close();
+    return created.HostConfig.CgroupParent;
+  }
+
+  test('is as the variable says, or as without it', async () => {
+    expect(await groupWith('')).toBe('/');
+    expect(await groupWith(' /tenants/all ')).toBe('/tenants/all');
+    expect(await groupWith('seganet.slice')).toBe('seganet.slice');
+    expect(await groupWith('engine')).toBeUndefined();
+  });
+
+  test('is that of the engine if it may make none elsewhere, also for the tenants after that', async () => {
+    info.CgroupDriver = 'cgroupfs';
+    await driver.create(spec);
+    expect(created.HostConfig.CgroupParent).toBe('/');
+    await driver.start(spec);
+    expect(created.HostConfig.CgroupParent).toBeUndefined();
+    await driver.problems([spec]);
+    await driver.create({ ...spec, name: 'beta' });
+    expect(created.HostConfig.CgroupParent).toBeUndefined();
+  });
+
+  test('that was given and cannot be used ends the start', async () => {
+    const home = { volumes: path.join(folder, 'volumes'), state: path.join(folder, 'state') };
+    const given = new DockerDriver(home, {
+      name: 'docker',
+      socket: path.join(folder, 'engine.sock'),
+      parent: '/mine'
+    });
+    await given.create(spec);
+    await expect(given.start(spec)).rejects.toThrow('unable to apply cgroup configuration');
+    given.close();
+  });
+
+  test.each(['tenants', '/a/../b', '/a b', 'x.scope'])("'%s' is none", (given) => {
+    const env = { SEGANET_TENANTS_CGROUP: given };
+    expect(() => driversOf({ home: /** @type {any} */ ({}), env }).get('podman')).toThrow(
+      /^SEGANET_TENANTS_CGROUP must be 'engine' or a control group such as \/ or system\.slice, not /
+    );
+  });
 });

@@ -88,6 +88,7 @@ variables
   SEGANET_TENANTS_READY_MS  longest time of a start; default ${READY.standard}
   SEGANET_TENANTS_GRACE_MS  time for an orderly end; default ${GRACE.standard}
   SEGANET_TENANTS_SPARES    gateways in reserve for the driver process, 0 to ${SPARES.max}; default ${SPARES.standard}
+  SEGANET_TENANTS_CGROUP    control group of the containers of tenants, or engine for that of their engine
   SEGANET_TENANTS_WARM_MIB  memory of all paused tenants: beyond it, the one used longest ago is stopped; default: any`,
   usage: '',
   options: {

@@ -45,6 +45,7 @@ const USER = 1000;
  * @property {boolean} hasIpv6 the kernel of this machine has IPv6
  * @property {boolean} keepsUser Podman without root: the keeper's user is the same one inside
  * @property {boolean} isRootless the engine runs without root
+ * @property {string} [parent] control group that it is in; '' = the engine's
  * @property {string[]} disks devices that its files are on; what is written to others is not limited
  * @property {{ file: string, image: object } | null} output file that it prints to, and the configuration of its image;
  *   null: it prints to the engine
@@ -60,8 +61,20 @@ const MADE_WITH = 'seganet.made-with';
  * @returns {any} body of the engine's request
  */
 function containerOf(spec, around) {
-  const { network, address, volume, secrets, user, hasIpv6, keepsUser, isRootless, disks, output, labels } =
-    around;
+  const {
+    network,
+    address,
+    volume,
+    secrets,
+    user,
+    hasIpv6,
+    keepsUser,
+    isRootless,
+    parent,
+    disks,
+    output,
+    labels
+  } = around;
   const { memoryMiB, cpus, pids, files, writeMiBps } = spec.limits;
   const env = environmentOf(spec, { host: address, data: DATA, passwords: `${SECRETS}/passwords` });
   const plain = {
@@ -82,6 +95,7 @@ function containerOf(spec, around) {
       // The same number: no swap.
       MemorySwap: memoryMiB * MIB,
       NanoCpus: Math.round(cpus * 1e9),
+      ...(parent && { CgroupParent: parent }),
       PidsLimit: pids,
       ...(spec.driver === 'docker' && {
         Ulimits: [isRootless ? NO_CORE_FILE : NO_CORE, ...NO_PRIORITY, openFiles(files)]

@@ -15,7 +15,7 @@ const { removeContainers, startContainer } = require('./container-offline');
 const { SHELL } = require('./container-output');
 const { endOf, lastLines } = require('./driver');
 const { EngineClient, Refusal } = require('./engine-client');
-const { unlimitedOf, warningOf } = require('./engine-limits');
+const { parentOf, unlimitedOf, warningOf } = require('./engine-limits');
 const { textOfFrames } = require('./frames');
 const { Images } = require('./images');
 const { makeNetwork } = require('./new-network');
@@ -43,12 +43,17 @@ class DockerDriver {
   canPause = true;
   #home;
   #groups;
+  #given;
   #client;
   #range;
   #prefix;
   #keepsUser;
   /** What the engine does not limit, '' = nothing; null = not known yet. @type {string | null} */
   #unlimited = null;
+  /** Control group that its containers are in, '' = that of the engine. */
+  #parent = '';
+  /** False: the engine makes no groups elsewhere. */
+  #hasParent = true;
   /** Why it does not limit the disk writes of tenants, '' = it does, or that is not known yet. */
   #freeWrites = '';
   /** The engine runs without root; null = not known yet. @type {boolean | null} */
@@ -64,10 +69,11 @@ class DockerDriver {
 
   /**
    * @param {Pick<import('../base/home').Home, 'volumes' | 'state'>} home
-   * @param {{ name: 'docker' | 'podman', socket: string, range?: string, groups?: string }} options range: for the
-   *   tenants' networks; groups: where control groups are
+   * @param {{ name: 'docker' | 'podman', socket: string, range?: string, parent?: string, groups?: string }} options
+   *   range: for the tenants' networks; parent: control group of the tenants, '' = that of the engine; groups: where
+   *   control groups are
    */
-  constructor(home, { name, socket, range = STANDARD_RANGE, groups }) {
+  constructor(home, { name, socket, range = STANDARD_RANGE, parent, groups }) {
     const parsed = rangeOf(range);
     if (!parsed) {
       throw new CliError(
@@ -78,6 +84,7 @@ class DockerDriver {
     this.name = name;
     this.#home = home;
     this.#groups = groups;
+    this.#given = parent;
     this.#client = new EngineClient(socket);
     this.#images = new Images(this.#client);
     this.#range = parsed;
@@ -173,7 +180,18 @@ class DockerDriver {
 
   /** @param {Spec} spec */
   async start(spec) {
-    await this.#client.ask('POST', `/containers/${this.#container(spec)}/start`);
+    const start = () => this.#client.ask('POST', `/containers/${this.#container(spec)}/start`);
+    const mayRefuse = this.#parent !== '' && this.#given === undefined;
+    try {
+      await start();
+    } catch (error) {
+      if (!(error instanceof Refusal) || !mayRefuse || !/cgroup/i.test(error.message)) throw error;
+      // The engine may not make groups there, for example in a user namespace.
+      this.#hasParent = false;
+      this.#parent = '';
+      await this.create(spec);
+      await start();
+    }
     this.#outputs.add(spec.name, this.#outputOf(spec));
   }
 
@@ -204,6 +222,7 @@ class DockerDriver {
       secrets: this.#secrets(spec),
       ...(await this.#surroundings(folder)),
       // It runs for a minute at most.
+      parent: '',
       output: null,
       labels: this.#labels(spec)
     });
@@ -342,6 +361,7 @@ class DockerDriver {
     this.#unlimited = unlimitedOf(info);
     const options = info?.SecurityOptions ?? [];
     this.#rootless = options.some((/** @type {unknown} */ each) => String(each).includes('rootless'));
+    this.#parent = this.#given ?? (this.#hasParent ? parentOf(info, this.#rootless === true) : '');
     this.#freeWrites = this.#rootless
       ? 'the engine runs without root'
       : unlimitedWrites(this.#home.volumes, { groups: this.#groups });
@@ -363,7 +383,7 @@ class DockerDriver {
 
   /**
    * @param {string} volume that exists
-   * @returns {Promise<Pick<import('./container').Around, 'user' | 'hasIpv6' | 'keepsUser' | 'isRootless' | 'disks'>>}
+   * @returns {Promise<Pick<import('./container').Around, 'user' | 'hasIpv6' | 'keepsUser' | 'isRootless' | 'parent' | 'disks'>>}
    */
   async #surroundings(volume) {
     const isRootless = await this.#isRootless();
@@ -375,6 +395,7 @@ class DockerDriver {
       hasIpv6: HAS_IPV6,
       keepsUser: this.#keepsUser,
       isRootless,
+      parent: this.#parent,
       disks: [...new Set(disks.filter(Boolean))]
     };
   }

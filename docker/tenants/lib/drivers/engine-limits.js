@@ -9,6 +9,14 @@ const NEEDED = [
   ['MemoryLimit', 'memory'],
   ['PidsLimit', 'processes']
 ];
+/**
+ * Control groups by what makes those of an engine. With systemd, the services of the machine are in this one, too, and
+ * Docker's containers, but not Podman's.
+ */
+const PARENTS = new Map([
+  ['cgroupfs', '/'],
+  ['systemd', 'system.slice']
+]);
 /** A container's warning about a limit. */
 const ABOUT_LIMITS = /limit|cgroup/i;
 
@@ -42,4 +50,18 @@ function warningOf(warnings) {
   return (all.find((each) => ABOUT_LIMITS.test(each)) ?? '').slice(0, 300);
 }
 
-module.exports = { unlimitedOf, warningOf };
+/**
+ * Returns the control group in which each tenant has one of its own beside that of the front. An engine puts all of its
+ * containers into one, to which the kernel gives the processor: what a busy tenant uses counts for the others, too, so
+ * each of them waits after it was busy.
+ * @param {any} info the engine's /info
+ * @param {boolean} isRootless
+ * @returns {string} '' = that of the engine
+ */
+function parentOf(info, isRootless) {
+  // The groups of a user are below that of its session.
+  if (isRootless) return '';
+  return PARENTS.get(info?.CgroupDriver) ?? '';
+}
+
+module.exports = { parentOf, unlimitedOf, warningOf };

@@ -12,10 +12,22 @@ const { ProcessDriver } = require('./process');
 /** @typedef {import('../../../../nodes/lib/tenants/file/schema').DriverName} DriverName */
 /** @typedef {{ home: import('../base/home').Home, env: NodeJS.ProcessEnv }} Parts */
 
+/** @param {NodeJS.ProcessEnv} env @returns {string | undefined} '' = that of the engine; undefined = not given */
+function parentIn({ SEGANET_TENANTS_CGROUP: given = '' }) {
+  const parent = given.trim();
+  if (parent === '') return undefined;
+  if (parent === 'engine') return '';
+  if (/^(\/[\w./-]*|[\w.-]+\.slice)$/.test(parent) && !parent.includes('..')) return parent;
+  throw new CliError(
+    `SEGANET_TENANTS_CGROUP must be 'engine' or a control group such as / or system.slice, not '${parent.slice(0, 100)}'.`,
+    EXIT.CONFIG
+  );
+}
+
 /** @param {'docker' | 'podman'} name @param {Parts} parts @returns {Driver} */
 function container(name, { home, env }) {
   const range = env.SEGANET_TENANTS_SUBNETS?.trim() || undefined;
-  return new DockerDriver(home, { name, socket: socketOf(name, env), range });
+  return new DockerDriver(home, { name, socket: socketOf(name, env), range, parent: parentIn(env) });
 }
 
 /** @type {Record<DriverName, (parts: Parts) => Driver>} */
