@@ -33,12 +33,12 @@ function frontFlow(places, { idleS = 1, mostAwake = 64 } = {}) {
 }
 
 /**
- * The flow of a tenant: it writes a line for each record before it acknowledges it, and shows the latest values on a
- * page.
- * @param {{ hasStore?: boolean }} [options] hasStore: it also keeps the values as series
+ * The flow of a tenant: it writes a line for each record before it acknowledges it.
+ * @param {{ hasStore?: boolean, hasPages?: boolean }} [options] hasStore: it also keeps the values as series; hasPages:
+ *   it also shows the latest values on a page
  * @returns {Record<string, any>[]}
  */
-function tenantFlow({ hasStore = false } = {}) {
+function tenantFlow({ hasStore = false, hasPages = false } = {}) {
   const node = (
     /** @type {string} */ id,
     /** @type {string} */ type,
@@ -46,6 +46,18 @@ function tenantFlow({ hasStore = false } = {}) {
     /** @type {string[]} */ ...next
   ) => ({ id, type, z: 'tab', x: 200, y: 100, wires: next.length > 0 ? [next] : [], ...rest });
   const code = (/** @type {string} */ func) => ({ func, outputs: 1, libs: [] });
+  const pages = [
+    node('values', 'http in', { url: '/values', method: 'get' }, 'show'),
+    node('show', 'function', code(SHOW), 'answer'),
+    node('slow', 'http in', { url: '/slow', method: 'get' }, 'wait'),
+    node(
+      'wait',
+      'delay',
+      { pauseType: 'delay', timeout: String(SLOW_MS), timeoutUnits: 'milliseconds' },
+      'answer'
+    ),
+    node('answer', 'http response', {})
+  ];
   return [
     { id: 'tab', type: 'tab', label: 'Tenant' },
     { id: ENGINE, type: 'seganet-engine', version: 1, workers: '1' },
@@ -78,16 +90,7 @@ function tenantFlow({ hasStore = false } = {}) {
       encoding: 'none'
     }),
     ...(hasStore ? [node('series', 'seganet-series', { version: 1 })] : []),
-    node('values', 'http in', { url: '/values', method: 'get' }, 'show'),
-    node('show', 'function', code(SHOW), 'answer'),
-    node('slow', 'http in', { url: '/slow', method: 'get' }, 'wait'),
-    node(
-      'wait',
-      'delay',
-      { pauseType: 'delay', timeout: String(SLOW_MS), timeoutUnits: 'milliseconds' },
-      'answer'
-    ),
-    node('answer', 'http response', {})
+    ...(hasPages ? pages : [])
   ];
 }
 

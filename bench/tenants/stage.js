@@ -109,7 +109,7 @@ class Stage {
     await this.home.writeUsers(
       tenants.flatMap((tenant) => [`${tenant}/alice`, ...names.map((device) => `${tenant}/${device}`)])
     );
-    if (!command) for (const name of tenants) this.home.makeVolume(name, tenantFlow({ hasStore }));
+    if (!command) for (const name of tenants) this.home.makeVolume(name, tenantFlow({ hasStore, hasPages }));
     this.home.writeTenants([
       ...all.map((name) => this.entry(name)),
       ...others.map(({ name, ...more }) => this.entry(name, more))
