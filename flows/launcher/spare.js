@@ -9,7 +9,7 @@ const { createRequire, flushCompileCache } = require('module');
 const path = require('path');
 const { loadLate } = require('./late-modules');
 const { TENANT_FLOW } = require('./home');
-const { packagesIn, unusedCoreNodes } = require('./unused-nodes');
+const { packagesWithoutNodes, unusedCoreNodes } = require('./unused-nodes');
 
 const ROOT = path.join(__dirname, '..', '..');
 /** Longest identity, bytes. */
@@ -45,32 +45,15 @@ function preload() {
   }
   require('node-red');
   require('./start');
-  // What settings.js needs. It knows afterwards that no installed package has subflows.
+  // What settings.js needs. It knows afterwards which installed packages have nodes.
   for (const name of ['guard', 'metrics-token']) require(`./${name}`);
   unusedCoreNodes(TENANT_FLOW, path.join(ROOT, 'nodes'));
-  readManifests(program);
+  packagesWithoutNodes(path.join(ROOT, 'nodes'));
   const { nodes } = require(path.join(ROOT, 'package.json'))['node-red'];
   /** @type {{ type: string }[]} */
   const flow = JSON.parse(fs.readFileSync(TENANT_FLOW, 'utf8'));
   for (const type of new Set(flow.map((node) => node.type)))
     if (nodes[type]) require(path.join(ROOT, nodes[type]));
-}
-
-/**
- * Reads the package.json of all packages beside Node-RED and above it, as Node-RED does when it looks for nodes. They
- * stay in the cache of modules.
- * @param {string} program a file of Node-RED
- */
-function readManifests(program) {
-  for (let folder = path.dirname(program); folder !== path.dirname(folder); folder = path.dirname(folder)) {
-    for (const name of packagesIn(path.join(folder, 'node_modules'))) {
-      try {
-        require(path.join(folder, 'node_modules', name, 'package.json'));
-      } catch {
-        // It is no package, or has no valid one.
-      }
-    }
-  }
 }
 
 /**

@@ -200,4 +200,4 @@ function forgetNodes(userDir, files, module = 'node-red') {
   }
 }
 
-module.exports = { forgetNodes, packagesIn, packagesWithoutNodes, removeUnusedNodes, unusedCoreNodes };
+module.exports = { forgetNodes, packagesWithoutNodes, removeUnusedNodes, unusedCoreNodes };
