@@ -24,6 +24,11 @@ const { SpareMemory } = require('./spare-memory');
  * @property {(sentence: string) => void} warn
  */
 
+/** Records a second up to which the figures may be those of the last three seconds. */
+const LIGHT_PER_S = 1000;
+/** After a viewer has read the rates, they are those of the last second for this time. */
+const WATCHED_MS = 3500;
+
 class Upkeep {
   #host;
   #parts;
@@ -32,6 +37,7 @@ class Upkeep {
   #stillness = new Stillness();
   #spareMemory;
   #proxies;
+  #watchedAt = -Infinity;
   #end;
 
   /** @param {EngineHost} host @param {UpkeepParts} parts */
@@ -39,7 +45,7 @@ class Upkeep {
     this.#host = host;
     this.#parts = parts;
     this.#bells = new Set(parts.bells);
-    /** Of the last second. @type {Rates} */
+    /** Of the last second, or of the time since the last reading while the load is light. @type {Rates} */
     this.rates = { seconds: 0, stages: new Map(), counters: {} };
     /** Of the latest reading. @type {import('../../../native/index.js').EngineStats | null} */
     this.stats = null;
@@ -72,8 +78,11 @@ class Upkeep {
 
   /** The doorbell of the engine. */
   ring() {
-    this.#stillness.stir();
-    hurry();
+    // A light load rings now and then, for example for a tap.
+    if (!this.isLight || this.#recordsPerS === 0) {
+      this.#stillness.stir();
+      hurry();
+    }
     this.take();
   }
 
@@ -107,6 +116,29 @@ class Upkeep {
     for (const { inlet } of members) inlet.count(this.rates);
     this.history.add(stats);
     return stats;
+  }
+
+  /** A viewer reads the rates each second. */
+  watched() {
+    if (!this.#isWatched) {
+      this.#stillness.stir();
+      hurry();
+    }
+    this.#watchedAt = performance.now();
+  }
+
+  get #isWatched() {
+    return performance.now() - this.#watchedAt < WATCHED_MS;
+  }
+
+  /** True if few records come, and no viewer reads the rates. */
+  get isLight() {
+    return this.#recordsPerS <= LIGHT_PER_S && !this.#isWatched;
+  }
+
+  get #recordsPerS() {
+    const { recordsReceived = 0, recordsPushed = 0 } = this.rates.counters;
+    return recordsReceived + recordsPushed;
   }
 
   /** True if memory is returned to the system after some quiet seconds. */

@@ -68,6 +68,7 @@ class EngineView {
     const host = this.#host;
     const now = this.#now();
     const stats = host.snapshot();
+    host.upkeep.watched();
     const { counters } = host.upkeep.rates;
     const perS = (/** @type {string} */ name) => counters[name] ?? 0;
     const waiting = waitingOf(stats);

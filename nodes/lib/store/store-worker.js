@@ -113,16 +113,10 @@ function everySecond() {
   problems.clear();
 }
 
-/** The engine has something for the log. */
-function rung() {
-  second?.stir();
-  store.ring();
-}
-
 /** @param {number} token */
 function attach(token) {
   try {
-    store.attach(new native.StoreSource(token, rung));
+    store.attach(new native.StoreSource(token, () => store.ring()));
     if (native.SessionSource) sessions.attach(new native.SessionSource(token, () => sessions.ring()));
     else port.postMessage({ type: 'sessions', restored: 0 });
   } catch (error) {

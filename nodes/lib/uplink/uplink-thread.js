@@ -57,8 +57,8 @@ const GRACE_MS = 1000;
  *
  * Events:
  *
- * 'state', on change and every `stateMs` (each nine seconds while nothing changes and it is 1000), about all sessions
- * of the uplink together:
+ * 'state', on change and every `stateMs` (if it is 1000, each three seconds under a light load, and each nine while
+ * nothing changes), about all sessions of the uplink together:
  * - state (of session.js, or 'stalled': the connection is up and nothing moves), code, reason: of the session in the
  *   worst state
  * - rttMs: of the most urgent session

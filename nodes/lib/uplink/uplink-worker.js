@@ -34,6 +34,8 @@ const options = workerData.options;
 const native = require(options.nativePath);
 
 const SECOND_MS = 1000;
+/** Packets a second, sent and acknowledged, up to which the work of each second may wait for the third one. */
+const LIGHT_PER_S = 2000;
 const HEALTH_MS = 250;
 const FILES_MS = 5000;
 const POLL_MS = 20;
@@ -52,6 +54,8 @@ let poll;
 let health;
 /** The work of each second. @type {QuietTimer | null} */
 let second = null;
+/** Packets at the last look, and how many there were a second since the look before. */
+const looked = { packets: 0, at: 0, perS: 0 };
 /** The last reported state without changes is repeated only now and then. */
 const reportsApart = options.stateMs !== SECOND_MS;
 
@@ -215,7 +219,15 @@ function activity() {
   checkHealth();
   let sum = commands?.activity ?? 0;
   for (const { feeder } of groups) sum += feeder.activity;
+  looked.perS = ((sum - looked.packets) / (now() - looked.at)) * SECOND_MS;
+  looked.packets = sum;
+  looked.at = now();
   return isStill() ? sum : NaN;
+}
+
+/** @returns {boolean} true if few packets move; what waits for a time is not still */
+function isLight() {
+  return looked.perS <= LIGHT_PER_S;
 }
 
 function checkHealth() {
@@ -292,7 +304,7 @@ port.on('message', (message) => {
   }
 });
 
-second = new QuietTimer(activity, everySecond);
+second = new QuietTimer(activity, everySecond, isLight);
 const timers = [
   setInterval(renewFiles, FILES_MS),
   ...(reportsApart ? [setInterval(report, options.stateMs)] : [])

@@ -7,13 +7,13 @@ function quietHost() {
   const link = { state: {} };
   return {
     plan: {},
-    log: { state: {} },
+    log: { state: { state: 'ready' } },
     members: [{ isSteady: true }, { isSteady: true }],
-    uplinks: { tenants: null, links: new Map([[link, {}]]) },
+    uplinks: { tenants: null, links: new Map([[link, {}]]), allConnected: true },
     link,
     commands: { isIdle: true },
     deliveries: { size: 0 },
-    upkeep: { waitsToRelease: false },
+    upkeep: { waitsToRelease: false, isLight: false },
     figures: 1,
     engine: { fingerprint: () => host.figures }
   };
@@ -65,4 +65,32 @@ test('does the work after a doorbell', () => {
   stillness.next(host);
   stillness.stir();
   expect(stillness.next(host)).toBe('work');
+});
+
+describe('under a light load', () => {
+  const duty = () => {
+    host.figures++;
+    return stillness.next(host);
+  };
+  beforeEach(() => {
+    host.upkeep.isLight = true;
+    stillness.next(host);
+  });
+
+  test('does the work each third second', () => {
+    expect([duty(), duty(), duty(), duty()]).toEqual(['rest', 'rest', 'work', 'rest']);
+  });
+
+  /** @type {[string, () => void][]} */
+  const troubles = [
+    ['an uplink without a connection', () => (host.uplinks.allConnected = false)],
+    ['a log that is full', () => (host.log.state = { state: 'full' })],
+    ['a viewer, or many records', () => (host.upkeep.isLight = false)]
+  ];
+  test.each(troubles)('does the work each second with %s', (_name, trouble) => {
+    trouble();
+    duty();
+    duty();
+    expect([duty(), duty(), duty(), duty()]).toEqual(['work', 'work', 'work', 'work']);
+  });
 });

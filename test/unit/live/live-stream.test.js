@@ -19,6 +19,7 @@ function makeHost({ padding = '', sources = [], members = [] } = {}) {
     closing: null,
     upkeep: {
       rates: { seconds: 1, stages: new Map(), counters: { recordsReceived: 7 } },
+      watched() {},
       history: { written: 0, view: () => ({ stepS: 60, endsAt: 0, series: {} }) }
     },
     registry: {

@@ -1,10 +1,13 @@
 'use strict';
-// Work that is due once a second costs more than all else while nothing happens: the processor's caches are cold. This
-// decides which of these seconds may go without it.
+// Work that is due once a second costs more than all else while nothing or little happens: the processor's caches are
+// cold. This decides which of these seconds may go without it.
 
 /** Seconds without a change after which work is left out. */
 const STILL_S = 3;
-/** From then on, each third second has a look whether something has changed, and each ninth one has the work, too. */
+/**
+ * From then on, each third second has a look whether something has changed, and each ninth one has the work, too. While
+ * the load is light, each third second has the work if something has changed.
+ */
 const LOOK_S = 3;
 const WORK_S = 9;
 
@@ -13,8 +16,8 @@ const WORK_S = 9;
 class QuietSeconds {
   /** @type {unknown} */
   #seen;
-  /** Looks since the last change. */
-  #unchanged = 0;
+  /** Looks since the last change under more than a light load. */
+  #calm = 0;
   /** Seconds since work was left out for the first time. */
   #still = 0;
 
@@ -22,17 +25,24 @@ class QuietSeconds {
    * Call it once a second.
    * @param {() => unknown} look returns a primitive value that changes with everything that the work depends on. NaN =
    *   the work must not be left out
+   * @param {() => boolean} [isLight] called after a look that found a change; true: the next one may be noticed as late
+   *   as the first one after a rest
    * @returns {Duty}
    */
-  next(look) {
+  next(look, isLight = () => false) {
     if (this.#still % LOOK_S === 0) {
       const seen = look();
-      if (seen !== this.#seen) {
-        this.#seen = seen;
+      const isChanged = seen !== this.#seen;
+      this.#seen = seen;
+      if (isChanged && (Number.isNaN(seen) || !isLight())) {
         this.stir();
         return 'work';
       }
-      if (++this.#unchanged <= STILL_S) return 'work';
+      if (++this.#calm <= STILL_S) return 'work';
+      if (isChanged) {
+        this.#still++;
+        return 'work';
+      }
     }
     const second = this.#still++;
     if (second % LOOK_S !== 0) return 'rest';
@@ -48,7 +58,7 @@ class QuietSeconds {
 
   /** Something happened: the next seconds have their work. */
   stir() {
-    this.#unchanged = 0;
+    this.#calm = 0;
     this.#still = 0;
   }
 }

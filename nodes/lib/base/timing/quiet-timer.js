@@ -5,13 +5,14 @@ const { QuietSeconds } = require('./quiet-seconds');
 const SECOND_MS = 1000;
 
 /**
- * Work of a thread once a second, and less often while nothing changes. The thread does not wake up in seconds without
- * work.
+ * Work of a thread once a second, and less often while nothing or little happens. The thread does not wake up in
+ * seconds without work.
  */
 class QuietTimer {
   #quiet = new QuietSeconds();
   #look;
   #work;
+  #isLight;
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
   #isLong = false;
@@ -19,10 +20,12 @@ class QuietTimer {
   /**
    * @param {() => unknown} look see QuietSeconds
    * @param {() => void} work
+   * @param {() => boolean} [isLight] see QuietSeconds
    */
-  constructor(look, work) {
+  constructor(look, work, isLight) {
     this.#look = look;
     this.#work = work;
+    this.#isLight = isLight;
     this.#wait(1);
   }
 
@@ -50,7 +53,7 @@ class QuietTimer {
   #tick() {
     const timer = this.#timer;
     try {
-      if (this.#quiet.next(this.#look) === 'work') this.#work();
+      if (this.#quiet.next(this.#look, this.#isLight) === 'work') this.#work();
     } finally {
       // Unless the work closed it, or stirred.
       if (this.#timer === timer) this.#wait(1 + this.#quiet.skip());

@@ -1,6 +1,7 @@
 'use strict';
 // Tells whether anything may have changed since the last look at an engine, its nodes and its threads. While a gateway
-// waits for its devices, reading all figures and composing all statuses each second would be most of its work.
+// waits for its devices, or hears from a few of them, reading all figures and composing all statuses each second would
+// be most of its work.
 
 const { QuietSeconds } = require('../../base/timing/quiet-seconds');
 
@@ -23,7 +24,10 @@ class Stillness {
    * @returns {import('../../base/timing/quiet-seconds').Duty} of this second
    */
   next(host) {
-    return this.#quiet.next(() => this.#seen(host));
+    return this.#quiet.next(
+      () => this.#seen(host),
+      () => isLight(host)
+    );
   }
 
   /** @returns {number} number of the next seconds without work, which the next call of next() counts as past */
@@ -55,6 +59,11 @@ class Stillness {
       this.#version++;
     this.#reports = reports;
   }
+}
+
+/** @param {import('../host').EngineHost} host @returns {boolean} true if few records move, and nothing holds them up */
+function isLight({ upkeep, uplinks, log }) {
+  return upkeep.isLight && uplinks.allConnected && (!log || log.state.state === 'ready');
 }
 
 exports.Stillness = Stillness;

@@ -74,3 +74,18 @@ test('does not begin again when it is stirred after its end', () => {
   timer.stir();
   expect(jest.getTimerCount()).toBe(0);
 });
+
+test('wakes up and works each third second while the load is light', () => {
+  timer.close();
+  timer = new QuietTimer(
+    () => ++seen,
+    work,
+    () => true
+  );
+  jest.advanceTimersByTime(4000);
+  work.mockClear();
+  const woken = jest.spyOn(global, 'setTimeout');
+  jest.advanceTimersByTime(30_000);
+  expect(work).toHaveBeenCalledTimes(10);
+  expect(woken).toHaveBeenCalledTimes(10);
+});
