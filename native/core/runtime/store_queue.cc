@@ -7,11 +7,14 @@
 namespace seganet {
 namespace {
 
+// Batches that need not be written before this time are probably delivered by then.
+constexpr int64_t kPatientUs = 500'000;
 constexpr uint64_t kDeadTicket = uint64_t{1} << 52;  // tickets are JavaScript numbers, below 2^53
 
 }  // namespace
 
 void StoreQueue::WakeAt(int64_t due_us) {
+  if (!came_.load(std::memory_order_relaxed)) came_.store(true, std::memory_order_relaxed);
   if (due_us < reported_due_us_.load(std::memory_order_acquire)) Wake();
 }
 
@@ -75,8 +78,18 @@ int64_t StoreQueue::Due(int64_t now_us) {
   for (const std::shared_ptr<Lanes>& lanes : all_lanes_()) {
     due = std::min(due, lanes->NextSave(now_us));
   }
+  if (due != kNever) wait_us_ = due - now_us;
+  if (due == kNever) due = NextLook(now_us);
   reported_due_us_.store(due, std::memory_order_release);
   return due;
+}
+
+// Nothing is to be written now: returns when to look again, if batches keep coming. One look costs
+// less than the ring for the next batch and the wake-up when that would be due.
+int64_t StoreQueue::NextLook(int64_t now_us) {
+  if (wait_us_ < kPatientUs) return kNever;
+  if (came_.exchange(false, std::memory_order_relaxed)) look_us_ = now_us + wait_us_;
+  return look_us_ > now_us ? look_us_ : kNever;
 }
 
 const StoreTask* StoreQueue::Next(int64_t now_us) {

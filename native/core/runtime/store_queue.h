@@ -75,7 +75,7 @@ class StoreQueue {
   void Opened(int64_t max_row, const std::array<int64_t, kClasses + 1>& records,
               const std::map<std::string, int64_t>& bytes = {});
 
-  // Returns when Next has a task, CLOCK_MONOTONIC; kNever = not before the bell rings.
+  // Returns when Next may have a task, CLOCK_MONOTONIC; kNever = not before the bell rings.
   int64_t Due(int64_t now_us);
 
   // Returns the next task, or null if none is due. Returns the same task until Taken is called.
@@ -124,6 +124,7 @@ class StoreQueue {
     std::shared_ptr<Lanes> lanes;
   };
 
+  int64_t NextLook(int64_t now_us);
   bool NextDeadLetter();
   bool NextChunk(int64_t now_us);
   void DeadLetterStored(Pending* pending);
@@ -143,10 +144,13 @@ class StoreQueue {
   Doorbell* doorbell_ = nullptr;
   std::map<std::string, Route> routes_;           // by uplink node
   std::atomic<int64_t> reported_due_us_{kNever};  // when the store thread asks again by itself
+  std::atomic<bool> came_{false};                 // a batch did, since the last look
 
   // Used by the store thread only.
   StoreTask task_;
   bool has_task_ = false;
+  int64_t wait_us_ = 0;  // of the last batch that was to be written later
+  int64_t look_us_ = 0;
   uint64_t next_dead_ticket_ = 1;
   std::map<uint64_t, Pending> pending_;  // by ticket; tickets of dead letters have kDeadTicket set
   WantedRow wanted_;

@@ -106,6 +106,36 @@ TEST_F(EngineLog, APubackLeavesWhenTheCloudHasAcknowledged) {
   EXPECT_EQ(device.Receive(4), Puback(7));
 }
 
+TEST_F(EngineLog, RecordsThatTheCloudAcknowledgesRingTheStoreOnce) {
+  StartLog();
+  StoreQueue& store = engine_.store();
+  lanes()->SetConnected(session(), true, MonotonicUs());
+  DeviceClient device(Listen());
+  ASSERT_TRUE(device.Connect("d"));
+  const auto deliver = [&](uint16_t id) {
+    ASSERT_TRUE(device.Send(Publish1("t", id, "1")));
+    lanes()->Release(session(), TakeSoon(), MonotonicUs());
+    EXPECT_EQ(device.Receive(4), Puback(id));
+  };
+  ASSERT_TRUE(device.Send(Publish1("t", 1, "1")));
+  const uint64_t first = TakeSoon();
+  store_bell_.Answer();
+  const int64_t due = store.Due(MonotonicUs());
+  ASSERT_NE(due, kNever);
+  lanes()->Release(session(), first, MonotonicUs());
+  EXPECT_EQ(device.Receive(4), Puback(1));
+  ASSERT_TRUE(Until([&] { return MonotonicUs() >= due; }));
+
+  const int64_t look = store.Due(MonotonicUs());
+  EXPECT_NE(look, kNever) << "records came since";
+  const int rings = store_bell_.rings();
+  deliver(2);
+  deliver(3);
+  EXPECT_EQ(store_bell_.rings(), rings);
+  EXPECT_GT(store.Due(look), look);
+  EXPECT_EQ(store.Due(look + 2'000'000), kNever) << "none came since";
+}
+
 TEST_F(EngineLog, APubackLeavesWhenTheRecordIsOnDisk) {
   StartLog();
   DeviceClient device(Listen());
