@@ -71,6 +71,7 @@ const WORDS = {
   MANIFEST: 'manifest damaged',
   NO_PARQUET: 'Parquet library not installed',
   NoSuchBucket: 'no such bucket',
+  NotS3: 'no store at this address',
   AccessDenied: 'store refused access',
   InvalidAccessKeyId: 'store refused access',
   SignatureDoesNotMatch: 'store refused access'

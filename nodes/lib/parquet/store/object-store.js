@@ -54,6 +54,12 @@ class ObjectStore {
       ];
       if (next) query.push(['continuation-token', next]);
       const text = await (await this.#ask('GET', '', { query })).text();
+      // A page of a proxy is not an empty bucket.
+      if (!text.includes('<ListBucketResult'))
+        throw new StoreError(
+          'NotS3',
+          `The server at ${this.#base.host} answers with no list of objects. Correct the endpoint in the node.`
+        );
       for (const [, object] of text.matchAll(/<Contents>([^]*?)<\/Contents>/g)) {
         const key = tag(object, 'Key').slice(prefix.length);
         if (key.split('/').length === 2) found.push({ key, bytes: Number(tag(object, 'Size')) });
