@@ -15,7 +15,7 @@ const { isSide, kindOf } = require('./file-kinds');
 const OF_TENANTS = ['volumes', 'backups'].map((name) => path.join('tenants', name));
 /** Made again at need, or of the demo only. */
 const MADE_AGAIN = [
-  ...['node_modules', '.npm', 'demo', 'compile-cache', SOCKET],
+  ...['node_modules', '.npm', 'demo', 'compile-cache', 'query-cache', SOCKET],
   ...['tenants/keeper.sock', 'tenants/keeper.lock', 'tenants/state/.compile-cache']
 ];
 const LEFT_OUT = [...MADE_AGAIN, ...OF_TENANTS];

@@ -3,11 +3,15 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
-const { table } = require('../../nodes/lib/base/cli/cli-output');
-const { workAsOwnerOf } = require('../../nodes/lib/base/cli/rights');
+const { size, table } = require('../../nodes/lib/base/cli/cli-output');
+const { locked } = require('../../nodes/lib/base/cli/state-folder');
 const { howToInstall } = require('../../nodes/lib/base/texts/how-to-install');
+const { copyFiles, remediesOf } = require('../../nodes/lib/parquet/store/bucket-files');
 const { listedFiles } = require('../../nodes/lib/parquet/store/listed-files');
-const { homeOf } = require('./home-settings');
+const { ObjectCache } = require('../../nodes/lib/parquet/store/object-cache');
+const { ObjectStore } = require('../../nodes/lib/parquet/store/object-store');
+const { StoreError } = require('../../nodes/lib/parquet/store/store-error');
+const { placeOf } = require('./query-place');
 const { EXIT } = require('./usage');
 
 /** @typedef {import('@duckdb/node-api').DuckDBConnection} Connection */
@@ -19,47 +23,74 @@ const VERSION = '1.5.6-r.1';
 const TABLE_ROWS = 10000;
 /** The gateway may merge files between the look at the manifests and the answer. */
 const TRIES = 3;
+const MIB = 1024 * 1024;
+const LOCK = 'lock';
 
 /**
  * @param {import('./usage').Options} options
  * @param {Output} output
  * @returns {Promise<number>} the exit code
  */
-async function query({ home: given, folder: chosen, sql, format }, output) {
-  const folder = chosen || onlyFolder(homeOf(given));
-  if (!fs.existsSync(folder)) throw new CliError(`There is no folder ${folder}.`, EXIT.CANNOT);
-  workAsOwnerOf(folder);
+async function query({ home, question: asked }, output) {
+  const question = /** @type {import('./usage').Question} */ (asked);
+  const { folder, access } = placeOf(question, home);
+  if (!access) return answer(question, async () => listedFiles(folder, question.days), output);
+  const cache = new ObjectCache(folder, access, question.cacheMib * MIB);
+  const store = new ObjectStore(access, { remedies: remediesOf(access.keys) });
+  const progress = (/** @type {{ bytes: number, all: number }} */ { bytes, all }) =>
+    output.progress(() => `${size(bytes)} of ${size(all)} of s3://${access.bucket}/${access.prefix}`);
+  const busy = (/** @type {number} */ owner) =>
+    `Another question (process ${owner}) uses ${folder}. Wait for its end, or name another folder with --cache.`;
+  return locked(path.join(folder, LOCK), busy, async () => {
+    try {
+      const files = await copyFiles({ store, cache, days: question.days, progress });
+      return await answer(question, async () => files, output);
+    } catch (error) {
+      if (error instanceof StoreError) throw new CliError(error.message, EXIT.CANNOT);
+      throw error;
+    } finally {
+      if (question.removesCache) cache.clear();
+    }
+  });
+}
+
+/**
+ * @param {Pick<import('./usage').Question, 'sql' | 'format' | 'days'>} question
+ * @param {() => Promise<string[]>} filesNow
+ * @param {Output} output
+ * @returns {Promise<number>} the exit code
+ */
+async function answer({ sql, format, days }, filesNow, output) {
   const { DuckDBInstance, StatementType } = loadDuckDb();
-  const instance = await DuckDBInstance.create(':memory:');
   for (let attempt = 1; ; attempt++) {
+    const files = await filesNow();
+    if (files.length === 0)
+      throw new CliError(
+        days.from || days.to
+          ? 'There are no Parquet files of these days.'
+          : 'There are no Parquet files yet.',
+        EXIT.CANNOT
+      );
+    // A new one each time: the files that one may read cannot be changed.
+    const instance = await DuckDBInstance.create(':memory:');
     const connection = await instance.connect();
     try {
-      await openRecords(connection, listedFiles(folder), attempt);
+      await openRecords(connection, files);
       const statement = await prepare(connection, sql, StatementType.SELECT);
       await print(await statement.stream(), format, output);
       return EXIT.OK;
     } catch (error) {
       if (error instanceof CliError) throw error;
       const [first] = /** @type {Error} */ (error).message.split('\n');
-      const isGone = /no files found|cannot open file|no such file/i.test(first);
+      // DuckDB reports a file that is gone as one that the question may not read, among others.
+      const isGone = files.some((file) => !fs.existsSync(file));
       if (!isGone || attempt === TRIES || output.waiting !== '')
         throw new CliError(`The question failed: ${first}`, EXIT.CANNOT);
     } finally {
       connection.closeSync();
+      instance.closeSync();
     }
   }
-}
-
-/** @param {string} home @returns {string} the folder of the only parquet uplink node with a default folder */
-function onlyFolder(home) {
-  const parent = path.join(home, 'seganet-parquet');
-  const found = fs.existsSync(parent) ? fs.readdirSync(parent).sort() : [];
-  if (found.length === 1) return path.join(parent, found[0]);
-  const which = found.length > 1 ? ` It has several: ${found.slice(0, 10).join(', ')}.` : '';
-  throw new CliError(
-    `${found.length === 0 ? `There are no Parquet files in ${parent}.` : `Choose a folder in ${parent}.`}${which} Name the folder with --folder.`,
-    EXIT.CANNOT
-  );
 }
 
 /** @returns {typeof import('@duckdb/node-api')} */
@@ -80,19 +111,13 @@ function loadDuckDb() {
 /**
  * Makes the view, and closes everything else to the question: it may read these files only.
  * @param {Connection} connection
- * @param {string[]} files
- * @param {number} attempt
+ * @param {string[]} files at least one
  */
-async function openRecords(connection, files, attempt) {
-  if (files.length === 0) throw new CliError('The folder has no Parquet files yet.', EXIT.CANNOT);
+async function openRecords(connection, files) {
   const list = `[${files.map((file) => `'${file.replaceAll("'", "''")}'`).join(', ')}]`;
-  if (attempt === 1) {
-    await connection.run(`SET TimeZone = 'UTC'; SET temp_directory = ''; SET allowed_paths = ${list}`);
-    await connection.run('SET enable_external_access = false');
-  }
-  await connection.run(
-    `CREATE OR REPLACE VIEW records AS FROM read_parquet(${list}, hive_partitioning = true)`
-  );
+  await connection.run(`SET TimeZone = 'UTC'; SET temp_directory = ''; SET allowed_paths = ${list}`);
+  await connection.run('SET enable_external_access = false');
+  await connection.run(`CREATE VIEW records AS FROM read_parquet(${list}, hive_partitioning = true)`);
   await connection.run('SET lock_configuration = true');
 }
 
@@ -151,4 +176,4 @@ const shown = (text) => text.replace(/\p{Cc}/gu, '\ufffd');
 /** @param {string} text of a field [RFC 4180] */
 const cell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-exports.query = query;
+module.exports = { answer, query };

@@ -3,6 +3,7 @@
 
 const path = require('node:path');
 const { readCommandLine, usageOf } = require('../../nodes/lib/base/cli/command-line');
+const { readDays } = require('../../nodes/lib/parquet/store/days');
 const { LANGUAGES } = require('../launcher/flow-texts');
 const { PRESETS } = require('../launcher/presets');
 
@@ -21,6 +22,10 @@ const LIMIT = { initial: 100, most: 1000 };
 const SHADOW_VERBS = { list: 0, get: 1, set: 2, delete: 1 };
 /** Of the answer to a query. */
 const FORMATS = ['table', 'csv', 'json'];
+/** Copies of objects of buckets, MiB. */
+const CACHE_LIMIT = { initial: 1024, most: 1_048_576 };
+/** What query has for buckets only. */
+const OF_BUCKETS = ['endpoint', 'region', 'cache', 'cache-limit', 'remove-cache'];
 
 const OPTIONS = {
   home: `  --home DIR         the gateway's folder; default: SEGANET_HOME, else ~/.seganet`,
@@ -39,6 +44,14 @@ const OPTIONS = {
   to: `  --to SERVER        drain: tell MQTT 5 devices to connect to this gateway instead, such as gw-b.example:1883`,
   wait: `  --wait S           drain: seconds to wait until the gateway is empty; default ${DRAIN_WAIT.initial}`,
   folder: `  --folder DIR       query: folder of the Parquet files; default: the only one in seganet-parquet of the gateway's folder`,
+  bucket: `  --bucket URL       query: bucket of the Parquet files, such as s3://plant/records`,
+  endpoint: `  --endpoint URL     query: of the bucket's store; default: that of the flow's parquet uplink node with this bucket, else
+                     AWS_ENDPOINT_URL, else Amazon's`,
+  region: `  --region NAME      query: of the bucket; default: that of the node, else AWS_REGION, else us-east-1`,
+  days: `  --days FROM..TO    query: only the files of these days (UTC), or of one DAY; FROM or TO may be missing`,
+  cache: `  --cache DIR        query: folder for copies of the bucket's files; default: query-cache in the gateway's folder`,
+  'cache-limit': `  --cache-limit MIB  query: size of all copies in it; default ${CACHE_LIMIT.initial}`,
+  'remove-cache': `  --remove-cache     query: remove the copies of the bucket at the end`,
   format: `  --format NAME      query: ${FORMATS.join(', ')}; default table. json: one object a line`,
   engine: `  --engine ID        shadow: id of the engine node; default: the first one that has shadows`,
   after: `  --after DEVICE     shadow list: begin behind this device`,
@@ -79,9 +92,24 @@ Run it as the gateway's user or as root.`,
     says: 'asks the Parquet files of a parquet uplink node a question in SQL',
     more: `SQL is one SELECT of DuckDB over the view records, such as
 "SELECT device, avg(value) FROM records WHERE date = '2026-11-30' GROUP BY device". The gateway may run meanwhile: the view
-has the files that the manifests name. A question can only read these files. Needs the package @duckdb/node-api.`,
+has the files that the manifests name. A question can only read these files. Needs the package @duckdb/node-api.
+
+The files of a bucket are copied first: all of them, or those of --days; the SQL does not change which. Later questions
+use the copies again that the bucket still has. The keys are those of the flow's parquet uplink node with this bucket and
+prefix, else those in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
     operands: ['SQL'],
-    options: ['home', 'folder', 'format']
+    options: [
+      'home',
+      'folder',
+      'bucket',
+      'endpoint',
+      'region',
+      'days',
+      'cache',
+      'cache-limit',
+      'remove-cache',
+      'format'
+    ]
   },
   shadow: {
     says: 'lists, reads, sets and deletes the device shadows of the running gateway',
@@ -152,7 +180,7 @@ const usage = usageOf('seganet-gateway');
 const PROGRAM = {
   name: 'seganet-gateway',
   commands: COMMANDS,
-  flags: ['connect', 'force', 'print', 'json', 'open'],
+  flags: ['connect', 'force', 'print', 'json', 'open', 'remove-cache'],
   help: {
     purpose: 'Sets up, runs, checks and backs up a SegaNet gateway on a machine without a screen.',
     options: OPTIONS,
@@ -181,11 +209,57 @@ const PROGRAM = {
  * @property {number} acknowledge id of an event, 0 = none
  * @property {string} user
  * @property {string} unitDir
- * @property {string} folder of Parquet files, absolute; '' = not given
- * @property {string} sql of query
- * @property {string} format of its answer
+ * @property {Question | null} question null: of another command
  * @property {import('./shadow').Asked | null} shadow null: of another command
+ *
+ * @typedef {object} Question of query
+ * @property {string} sql
+ * @property {string} format of the answer
+ * @property {string} folder of Parquet files, absolute; '' = not given
+ * @property {string} bucket URL; '' = not given
+ * @property {string} endpoint '' = not given
+ * @property {string} region '' = not given
+ * @property {import('../../nodes/lib/parquet/store/days').Days} days
+ * @property {string} cache absolute; '' = not given
+ * @property {number} cacheMib
+ * @property {boolean} removesCache
  */
+
+/**
+ * @param {Parameters<Parameters<typeof readCommandLine>[2]>[0]} given
+ * @param {string} sql
+ * @returns {Question}
+ */
+function readQuestion(given, sql) {
+  const [folder, cache] = [given.folder('folder'), given.folder('cache')];
+  const bucket = given.text('bucket') ?? '';
+  if (bucket && folder) throw usage('A question is about a --folder or a --bucket.');
+  if (given.text('bucket') !== undefined && !/^s3:\/\/[^/\s]+(\/\S*)?$/.test(bucket))
+    throw usage('--bucket takes a URL such as s3://plant/records.');
+  const foreign = OF_BUCKETS.find((name) => folder && (given.text(name) !== undefined || given.flag(name)));
+  if (foreign) throw usage(`--${foreign} is for a bucket.`);
+  const [endpoint, region] = [given.text('endpoint') ?? '', given.text('region') ?? ''];
+  if ((endpoint || region) && !bucket) throw usage(`--${endpoint ? 'endpoint' : 'region'} needs a --bucket.`);
+  const days = readDays(given.text('days') ?? '..');
+  if (!days && given.text('days') !== undefined)
+    throw usage(
+      '--days takes days such as 2026-11-30, 2026-11-01..2026-11-30 or 2026-11-01.. in this order.'
+    );
+  const format = given.text('format') ?? FORMATS[0];
+  if (!FORMATS.includes(format)) throw usage(`--format takes one of ${FORMATS.join(', ')}.`);
+  return {
+    sql,
+    format,
+    folder: folder === undefined ? '' : path.resolve(folder),
+    bucket,
+    endpoint,
+    region,
+    days: days ?? { from: '', to: '' },
+    cache: cache === undefined ? '' : path.resolve(cache),
+    cacheMib: given.whole('cache-limit', CACHE_LIMIT),
+    removesCache: given.flag('remove-cache')
+  };
+}
 
 /**
  * @param {Parameters<Parameters<typeof readCommandLine>[2]>[0]} given
@@ -220,10 +294,10 @@ function readShadow(given, verb, operands) {
 /** @param {string[]} args of the command line */
 const readArguments = (args) =>
   readCommandLine(PROGRAM, args, (given, [first, ...more], command) => {
-    const isQuery = command === 'query';
+    const question = command === 'query' ? readQuestion(given, first) : null;
     const shadow = command === 'shadow' ? readShadow(given, first, more) : null;
     const [file, service] =
-      command === 'install-service' ? ['', first ?? SERVICES[0]] : [isQuery || shadow ? '' : first, ''];
+      command === 'install-service' ? ['', first ?? SERVICES[0]] : [question || shadow ? '' : first, ''];
     if (service && !SERVICES.includes(service))
       throw usage(`There is no service '${service}'; it is one of ${SERVICES.join(', ')}.`);
     if (service === 'gateway' && more.length > 0) throw usage(`'${more[0]}' is one argument too many.`);
@@ -244,13 +318,8 @@ const readArguments = (args) =>
     const to = given.text('to') ?? '';
     if (to.length > 120 || /[\s\p{Cc}]/u.test(to))
       throw usage('--to takes an address of at most 120 characters, such as gw-b.example:1883.');
-    const format = given.text('format') ?? FORMATS[0];
-    if (!FORMATS.includes(format)) throw usage(`--format takes one of ${FORMATS.join(', ')}.`);
-    const folder = given.folder('folder');
     return {
-      folder: folder === undefined ? '' : path.resolve(folder),
-      sql: isQuery ? first : '',
-      format,
+      question,
       home: home === undefined ? '' : path.resolve(home),
       language,
       preset,

@@ -4,6 +4,7 @@
 const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
+const { answer: answerNow } = require('../../flows/cli/query');
 const { inNode } = require('../fixtures/parquet/in-node');
 const { cleanUp, temporaryFolder } = require('./process');
 
@@ -45,6 +46,33 @@ test.each([
 ])('answers from the files that the manifests name: %j', (args, stdout) => {
   const sql = 'SELECT date, sum(value) AS sum FROM records GROUP BY date ORDER BY date';
   expect(query(sql, '--folder', folder, ...args)).toEqual({ status: 0, stdout, stderr: '' });
+});
+
+test.each([
+  ['2026-11-29', 'date,sum\n2026-11-29,4\n'],
+  ['2026-11-30..', 'date,sum\n2026-11-30,3\n'],
+  ['..2026-11-30', 'date,sum\n2026-11-29,4\n2026-11-30,3\n']
+])('has the files of these days only: %s', (days, stdout) => {
+  const sql = 'SELECT date, sum(value) AS sum FROM records GROUP BY date ORDER BY date';
+  expect(query(sql, '--folder', folder, '--format', 'csv', '--days', days)).toMatchObject({ stdout });
+});
+
+test('answers from the new files when a merge has removed those that it knew', async () => {
+  const files = inNode(async ({ listedFiles }, where) => listedFiles(where), folder);
+  const lists = [[path.join(folder, 'date=2026-11-30/part-1-ffffffff.parquet')], files];
+  /** @type {string[]} */
+  const lines = [];
+  const output = /** @type {any} */ ({
+    waiting: '',
+    line: async (/** @type {string} */ line) => lines.push(line)
+  });
+  const question = {
+    sql: 'SELECT sum(value) AS sum FROM records',
+    format: 'csv',
+    days: { from: '', to: '' }
+  };
+  await answerNow(question, async () => /** @type {string[]} */ (lists.shift()), output);
+  expect([lines, lists]).toEqual([['sum', '7'], []]);
 });
 
 test('writes names of devices so that a terminal and a spreadsheet read them as text', () => {
@@ -89,7 +117,18 @@ test.each([
   [
     ['SELECT 1', '--home', '/no/such/home'],
     3,
-    /There are no Parquet files in .*Name the folder with --folder/
+    /There are no Parquet files in .*Name the folder with --folder, or the bucket with --bucket/
+  ],
+  [['SELECT 1', '--bucket', 'plant/records'], 2, /--bucket takes a URL such as s3:\/\/plant\/records/],
+  [['SELECT 1', '--bucket', 's3://plant', '--folder', '/tmp'], 2, /about a --folder or a --bucket/],
+  [['SELECT 1', '--cache', '/tmp/x', '--folder', '/tmp'], 2, /--cache is for a bucket/],
+  [['SELECT 1', '--region', 'eu-central-1'], 2, /--region needs a --bucket/],
+  [['SELECT 1', '--days', '2026-11-31'], 2, /--days takes days such as 2026-11-30/],
+  [['SELECT 1', '--cache-limit', '0'], 2, /--cache-limit takes a whole number from 1 to/],
+  [
+    ['SELECT 1', '--bucket', 's3://plant', '--home', '/no/such/home'],
+    3,
+    /no folder .* for the cache.*--cache/
   ],
   [[], 2, /SQL/]
 ])('says what is wrong with %j', (args, status, sentence) => {

@@ -3,16 +3,23 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { isAmong } = require('./days');
 const { MANIFEST, parseManifest, splitKey } = require('./manifest');
+
+const ALL = { from: '', to: '' };
 
 /**
  * @param {string} folder of a parquet uplink
- * @returns {string[]} paths of the files that its manifests name, by day
+ * @param {import('./days').Days} [days]
+ * @returns {string[]} paths of the files that its manifests of these days name, by day
  * @throws {Error} with a sentence, if a manifest cannot be read
  */
-function listedFiles(folder) {
-  const days = fs.readdirSync(folder).filter((name) => splitKey(`${name}/${MANIFEST}`));
-  return days.sort().flatMap((day) => {
+function listedFiles(folder, days = ALL) {
+  const folders = fs.readdirSync(folder).filter((name) => {
+    const at = splitKey(`${name}/${MANIFEST}`);
+    return at !== null && isAmong(days, at.date);
+  });
+  return folders.sort().flatMap((day) => {
     const file = path.join(folder, day, MANIFEST);
     if (!fs.existsSync(file)) return [];
     try {

@@ -2,10 +2,11 @@
 
 /** Why a place of files cannot be used; the message is a sentence with a remedy. */
 class StoreError extends Error {
-  /** @param {string} code @param {string} sentence */
-  constructor(code, sentence) {
+  /** @param {string} code @param {string} sentence @param {boolean} [mayPass] the next try may succeed */
+  constructor(code, sentence, mayPass = false) {
     super(sentence);
     this.code = code;
+    this.mayPass = mayPass;
   }
 }
 

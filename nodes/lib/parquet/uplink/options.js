@@ -102,4 +102,4 @@ function checkOptions({ replicated = false, ...options }, defaultNative) {
   return { ...options, clientId: options.clientId || gateway, groups: ALL, stateMs, nativePath, quietMs };
 }
 
-module.exports = { checkOptions, fileOptions };
+module.exports = { bucketOf, checkOptions, fileOptions };
