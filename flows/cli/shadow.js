@@ -11,7 +11,7 @@ const { EXIT } = require('./usage');
 
 /** Standard input as the document. */
 const STDIN = '-';
-const SECTIONS = ['desired', 'reported', 'delta'];
+const SECTIONS = ['desired', 'reported', 'delta', 'failed'];
 
 /**
  * @typedef {import('../../nodes/lib/base/cli/cli-output').Output} Output

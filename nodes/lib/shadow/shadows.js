@@ -12,7 +12,8 @@ const { guard } = require('../base/guard');
 const { toPayload } = require('../base/record');
 const { commandProblem } = require('../commands/command');
 const { rejectedForm } = require('./forms');
-const { toText } = require('./json');
+const { toText, write } = require('./json');
+const { OcfResources, stateOf } = require('./ocf-resources');
 const { Refusal } = require('./refusal');
 const { isExactly, matches } = require('./settings');
 const { askedBy, deltaTopic } = require('./topics');
@@ -39,7 +40,7 @@ const CLOUD = { 'shadow/update': 'update', 'shadow/get': 'get', 'shadow/delete':
  * @property {(device: string, change: any) => void} changed must not throw
  *
  * @typedef {object} Parts
- * @property {Pick<import('../commands').Commands, 'lead' | 'retract' | 'send' | 'serve'>} commands
+ * @property {Pick<import('../commands').Commands, 'lead' | 'retract' | 'send' | 'serve' | 'carry'>} commands
  * @property {Pick<import('../engine/device-events').DeviceEvents, 'follow'>} deviceEvents
  * @property {(after: string, limit: number) => { device: string, connected: boolean }[]} agents of the engine
  * @property {() => Pick<import('./shadow-thread').ShadowThread, 'ask' | 'list' | 'stop' | 'state'>} start starts the
@@ -67,6 +68,9 @@ class Shadows {
   #begun = new Set();
   /** @type {(() => void)[]} */
   #stops;
+  /** Payloads of differences, by which their carrier knows them. @type {WeakSet<Buffer>} */
+  #deltas = new WeakSet();
+  #ocf;
   counters = { deltas: 0, deltasTaken: 0, deltasFailed: 0, repliesLost: 0 };
 
   /** @param {Parts} parts */
@@ -74,6 +78,12 @@ class Shadows {
     this.#parts = parts;
     // From the start, because the cloud may ask before the flows have started.
     this.#stops = [parts.commands.serve((command) => this.#serve(command))];
+    this.#ocf = new OcfResources({
+      deltaOf: ({ payload }) => (this.#deltas.has(payload) ? stateOf(payload) : null),
+      report: (device, text) => void this.#reportOf(device, text),
+      isConnected: (device) => this.#connected.has(device),
+      warn: (sentence) => parts.warn(sentence, 'ocf')
+    });
   }
 
   /**
@@ -117,7 +127,8 @@ class Shadows {
     checkLength(responsible, Buffer.byteLength(text));
     const result = await this.#run(responsible, { kind, device, text, section: null, dialect: 'own' });
     if (result.status !== 200) throw new Refusal(/** @type {any} */ (result.status), result.message);
-    return result;
+    const failed = kind === 'get' ? this.#ocf.failures(device) : null;
+    return failed ? { ...result, body: `${result.body.slice(0, -1)},"failed":${write(failed)}}` } : result;
   }
 
   /**
@@ -148,15 +159,17 @@ class Shadows {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const stop of this.#stops) stop();
+    this.#ocf.close();
     for (const go of this.#begun) go();
     await this.#thread?.stop();
   }
 
   #start() {
-    const { start, deviceEvents, agents } = this.#parts;
+    const { start, commands, deviceEvents, agents } = this.#parts;
     this.#thread = start();
     this.#stops.push(
-      deviceEvents.follow(({ kind, device }) => this.#guard(() => this.#happened(kind, device)))
+      deviceEvents.follow(({ kind, device }) => this.#guard(() => this.#happened(kind, device))),
+      commands.carry(this.#ocf.devices, (command) => this.#ocf.carry(command))
     );
     for (let after = ''; ;) {
       const page = agents(after, AGENTS);
@@ -191,12 +204,34 @@ class Shadows {
   async #derive(device) {
     const responsible = this.#responsibleFor(device);
     if (!responsible) return;
+    void this.#ocf.connected(device, () => this.#desiredKeys(responsible, device)).catch(() => {});
     try {
       await this.#run(responsible, { kind: 'delta', device, text: '', section: null, dialect: 'own' });
     } catch (error) {
       const { message } = /** @type {Error} */ (error);
       this.counters.deltasFailed++;
       this.#parts.warn(`The difference for ${device} could not be derived: ${message}`, 'derive');
+    }
+  }
+
+  /** @param {Responsible} responsible @param {string} device @returns {Promise<string[]>} */
+  async #desiredKeys(responsible, device) {
+    const asked = /** @type {const} */ ({ kind: 'get', device, text: '', section: null, dialect: 'own' });
+    const { status, body } = await this.#run(responsible, asked);
+    return status === 200 ? Object.keys(JSON.parse(body).desired ?? {}) : [];
+  }
+
+  /** Takes what a resource of an OCF device represents. @param {string} device @param {string} text */
+  async #reportOf(device, text) {
+    const responsible = this.#responsibleFor(device);
+    if (!responsible || this.#isClosed) return;
+    try {
+      const asked = /** @type {const} */ ({ kind: 'update', device, text, section: null, dialect: 'own' });
+      const { status, message } = await this.#run(responsible, asked);
+      if (status !== 200) throw new Refusal(/** @type {any} */ (status), message);
+    } catch (error) {
+      const { message } = /** @type {Error} */ (error);
+      this.#parts.warn(`A report of the device ${device} was refused: ${message}`, 'refused');
     }
   }
 
@@ -274,6 +309,7 @@ class Shadows {
     if (delta === '') {
       this.#sent.delete(device);
       this.#away.delete(device);
+      this.#ocf.settled(device);
       commands.retract(device, SENDER);
       return;
     }
@@ -281,6 +317,7 @@ class Shadows {
     const command = { device, topic: deltaTopic(values, device, delta), payload: Buffer.from(delta) };
     // A device whose id is no level of a topic cannot get it.
     if (commandProblem(command)) return;
+    this.#deltas.add(command.payload);
     if (this.#connected.has(device)) this.#sent.set(device, deltaKey);
     else this.#waitFor(device, deltaKey);
     this.counters.deltas++;

@@ -13,7 +13,7 @@ const { needs } = require('../../../bench/harness/tools');
 const { RELEASE } = require('../../../flows/demo/ocf/coap-tcp');
 const { Authority } = require('../../fixtures/devices/authority');
 const { startGatewayCloud } = require('../../fixtures/ocf/gateway-cloud');
-const { eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
+const { asLamp, eventually, newUser, scenes } = require('../../fixtures/ocf/scenes');
 const { PATIENCE } = require('../../../bench/harness/patience');
 
 const { describe } = needs('openssl', ...kafkaTools());
@@ -69,8 +69,8 @@ describe('two gateways of one cloud', () => {
   const here = scenes(() => a);
   const there = scenes(() => b);
 
-  /** @param {string} regionAddress @param {object} [more] */
-  function parts(regionAddress, more = {}) {
+  /** @param {string} regionAddress @param {object} [more] @param {object[]} [nodes] */
+  function parts(regionAddress, more = {}, nodes = []) {
     const { certFile: cert, keyFile: key } = authority.issue({ san: 'IP:127.0.0.1' });
     return {
       node: {
@@ -85,6 +85,7 @@ describe('two gateways of one cloud', () => {
         ...more
       },
       more: [
+        ...nodes,
         { id: 'link', type: 'tls-config', cert, key, ca: authority.caFile, verifyservercert: true },
         {
           id: 'kafka',
@@ -107,7 +108,18 @@ describe('two gateways of one cloud', () => {
     // The address of region a is that of the relay; 127.0.0.1:{behind} is its own port.
     stall = new Stall(behind);
     await stall.listen(own);
-    a = await startGatewayCloud(parts(`coaps+tcp://127.0.0.1:${own}`, { regionPort: String(behind) }));
+    const shadow = {
+      id: 'shadow',
+      type: 'seganet-shadow',
+      z: 'tab',
+      x: 0,
+      y: 0,
+      engine: 'engine',
+      wires: [[], []]
+    };
+    a = await startGatewayCloud(
+      parts(`coaps+tcp://127.0.0.1:${own}`, { regionPort: String(behind) }, [shadow])
+    );
     b = await startGatewayCloud(parts(`coaps+tcp://127.0.0.1:${other}`));
   });
   afterAll(async () => {
@@ -222,5 +234,35 @@ describe('two gateways of one cloud', () => {
     expect((await again.signIn()).code).toBe('2.04');
     expect((await answers(controller, device.href, '2.05')).value).toEqual({ on: 'again' });
     expect([...a.problems(), ...b.problems()]).toEqual([]);
+  });
+
+  test('a shadow at one gateway writes to a device at the other, and waits for its sign-in there', async () => {
+    const user = newUser();
+    const device = await there.lamp(user);
+    const controller = await here.signedIn(user);
+    await answers(controller, device.href, '2.05');
+    const address = `http://127.0.0.1:${a.gateway.adminPort}/seganet/shadow`;
+    const desire = async (/** @type {boolean} */ on) => {
+      const body = JSON.stringify({ device: device.di, desired: { '/light/1': { on } } });
+      const headers = { 'content-type': 'application/json' };
+      expect((await fetch(address, { method: 'POST', headers, body })).status).toBe(200);
+    };
+    const reported = async () => (await (await fetch(`${address}?device=${device.di}`)).json()).reported;
+    await desire(true);
+    await eventually(async () => (await reported())?.['/light/1'].on === true, 'it is on', 60000);
+    // A notification through the other gateway: what is desired is written again.
+    await eventually(() => device.observers.length > 0, 'it is observed');
+    device.state.on = false;
+    for (const each of device.observers)
+      device.respond(each.token, { observe: ++each.next, body: { on: false } });
+    await eventually(() => device.state.on, 'it is on again', 60000);
+    device.destroy();
+    await eventually(async () => (await state(controller, device)) === 'off', 'it is off');
+    await desire(false);
+    const again = asLamp((await there.connected()).as(device), { on: true });
+    expect((await again.signIn()).code).toBe('2.04');
+    // Its first notification wakes the command, which is also tried each 30 s.
+    await eventually(async () => (await reported())?.['/light/1'].on === false, 'it is off again', 150000);
+    expect(again.state.on).toBe(false);
   });
 });

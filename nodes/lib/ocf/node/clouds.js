@@ -21,6 +21,15 @@ function cloudOf(id) {
 }
 
 /**
+ * @param {string} di
+ * @returns {Promise<Cloud | null>} the open cloud at which a device has signed up
+ */
+async function cloudWith(di) {
+  for (const cloud of open.values()) if (await cloud.grants.of(di)) return cloud.isClosed ? null : cloud;
+  return null;
+}
+
+/**
  * Calls a function whenever the cloud opens or closes.
  * @param {string} id
  * @param {(cloud: Cloud | null) => void} follower must not throw
@@ -35,4 +44,4 @@ function follow(id, follower) {
   };
 }
 
-module.exports = { setCloud, cloudOf, follow };
+module.exports = { setCloud, cloudOf, cloudWith, follow };

@@ -1,0 +1,176 @@
+'use strict';
+// The limits of what is written to OCF devices, with a cloud that the test answers for.
+
+const { setCloud } = require('../../../nodes/lib/ocf/node/clouds');
+const { OcfResources, stateOf } = require('../../../nodes/lib/shadow/ocf-resources');
+
+const OK = 0x44;
+const REFUSED = 0x80;
+const BROKEN = 0xa0;
+/** @param {number} i */
+const deviceOf = (i) => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`;
+
+/** @type {any} */
+let world;
+beforeEach(() => {
+  const observed = [];
+  world = { code: OK, now: 0, sent: [], observed, reports: [], warnings: [], isConnected: true };
+  setCloud(
+    'cloud',
+    /** @type {any} */ ({
+      isClosed: false,
+      grants: { of: async () => ({}) },
+      ownRequests: {
+        send: async (question, signal) => {
+          world.sent.push(question);
+          if (question.path[0] === world.silent) {
+            await new Promise((resolve) => signal.addEventListener('abort', resolve));
+            throw Object.assign(new Error('The cloud or the node is closing.'), { reason: 'closed' });
+          }
+          if (world.failure) throw Object.assign(new Error('No answer.'), { reason: world.failure });
+          return { code: world.code, options: [], payload: Buffer.alloc(0) };
+        }
+      },
+      ownObservations: {
+        start: ({ di, path }) => {
+          const own = { di, path, state: 'active', end: () => (own.state = 'ended') };
+          observed.push(own);
+          return own;
+        }
+      }
+    })
+  );
+  world.resources = new OcfResources({
+    deltaOf: ({ payload }) => stateOf(payload),
+    report: (device, json) => world.reports.push([device, json]),
+    isConnected: () => world.isConnected,
+    warn: (sentence) => world.warnings.push(sentence),
+    now: () => world.now,
+    writeMs: 50
+  });
+});
+afterEach(() => setCloud('cloud', null));
+
+/** @param {number} i @param {object} state @returns {Promise<string>} how the command ends */
+const carry = (i, state) =>
+  world.resources
+    .carry({ device: deviceOf(i), payload: Buffer.from(JSON.stringify({ state })) })
+    .catch((/** @type {Error} */ error) => error.message);
+const posts = () => world.sent.filter(({ method }) => method === 'POST').length;
+
+test('leaves keys that are no hrefs, and other devices, to the engine', async () => {
+  expect(await carry(1, { rate: 5 })).toBe('offline');
+  const other = { device: 'pump-7', payload: Buffer.from('{"state":{"/light":{}}}') };
+  expect(await world.resources.carry(other)).toBe('offline');
+  setCloud('cloud', null);
+  expect(await carry(1, { '/light': { on: true } })).toBe('offline');
+  expect(world.sent).toEqual([]);
+});
+
+test('takes the difference of each dialect', async () => {
+  expect(stateOf(Buffer.from('{"/light":{"on":true},"$version":3}'))).toMatchObject({
+    '/light': { on: true }
+  });
+  expect(stateOf(Buffer.from('{"state":{"/light":{"on":1.10}}}'))).toMatchObject({ '/light': {} });
+});
+
+test.each([
+  [true, 'busy'],
+  [false, 'offline']
+])('waits for a device without a way to it, connected: %s', async (isConnected, end) => {
+  Object.assign(world, { failure: 'offline', isConnected });
+  expect(await carry(1, { '/a': { on: true }, '/b': { on: true } })).toBe(end);
+  expect([world.sent.length, world.resources.failures(deviceOf(1))]).toEqual([1, null]);
+});
+
+test('sends a refused value again after a pause that doubles, at once after a new connection', async () => {
+  world.code = REFUSED;
+  const state = { '/light': { on: true } };
+  const counts = [];
+  for (const now of [0, 9999, 10000, 29999, 30000, 69999, 70000]) {
+    world.now = now;
+    expect(await carry(1, state)).toBe('/light: The device answers 4.00.');
+    counts.push(posts());
+  }
+  expect(counts).toEqual([1, 1, 2, 2, 3, 3, 4]);
+  await world.resources.connected(deviceOf(1), async () => []);
+  expect(world.resources.failures(deviceOf(1))).toEqual({
+    '/light': { reason: 'The device answers 4.00.', timestamp: 70 }
+  });
+  await carry(1, state);
+  expect(posts()).toBe(5);
+  await carry(1, { '/light': { on: false } });
+  expect(posts()).toBe(6);
+  world.resources.settled(deviceOf(1));
+  expect(world.resources.failures(deviceOf(1))).toBeNull();
+});
+
+test('writes a value again that the device gives up, after a time that doubles, and others meanwhile', async () => {
+  const ends = [];
+  for (const now of [0, 999, 1000, 2999, 3000, 6999, 7000]) {
+    world.now = now;
+    ends.push(await carry(1, { '/button': { pressed: true } }));
+  }
+  expect(ends).toEqual(['taken', 'busy', 'taken', 'busy', 'taken', 'busy', 'taken']);
+  expect(posts()).toBe(4);
+  expect(await carry(1, { '/button': { pressed: true }, '/light': { on: true } })).toBe('busy');
+  expect(world.sent.filter(({ method }) => method === 'POST').at(-1).path).toEqual(['light']);
+  world.now += 200000;
+  expect(await carry(1, { '/button': { pressed: true } })).toBe('taken');
+  world.now += 1000;
+  expect(await carry(1, { '/button': { pressed: true } })).toBe('taken');
+});
+
+test('sends a value that got 5.xx or no answer three times at once, and then after a pause', async () => {
+  world.code = BROKEN;
+  const ends = [];
+  for (let i = 0; i < 5; i++) ends.push(await carry(1, { '/light': { on: true } }));
+  world.failure = 'timeout';
+  ends.push(await carry(2, { '/light': { on: true } }));
+  expect(ends).toEqual([
+    'timeout',
+    'timeout',
+    'timeout',
+    '/light: The device answers 5.00.',
+    '/light: The device answers 5.00.',
+    'timeout'
+  ]);
+  expect(posts()).toBe(4);
+});
+
+test('writes the others first when a resource does not answer in time', async () => {
+  world.silent = 'a';
+  const ends = [];
+  for (let i = 0; i < 2; i++) ends.push(await carry(1, { '/a': { on: true }, '/b': { on: true } }));
+  expect(ends).toEqual(['timeout', 'timeout']);
+  const paths = world.sent.filter(({ method }) => method === 'POST').map(({ path }) => path[0]);
+  expect(paths).toEqual(['a', 'b', 'a']);
+  expect(world.resources.failures(deviceOf(1))).toMatchObject({
+    '/a': { reason: 'The device has not answered in time.' }
+  });
+});
+
+test('observes 1,000 resources, and ends the one that was written least recently', async () => {
+  for (let i = 0; i <= 1000; i++) {
+    await carry(i, { '/light': { on: true } });
+    if (i === 500) await carry(0, { '/light': { on: false } });
+  }
+  const ended = world.observed.filter(({ state }) => state === 'ended');
+  expect([world.observed.length, ended.map(({ di }) => di)]).toEqual([1001, [deviceOf(1)]]);
+  world.resources.close();
+  expect(world.observed.filter(({ state }) => state !== 'ended')).toEqual([]);
+});
+
+test('knows the failures of 1,000 devices', async () => {
+  world.code = REFUSED;
+  for (let i = 0; i <= 1000; i++) await carry(i, { '/light': { on: true } });
+  expect(world.resources.failures(deviceOf(0))).toBeNull();
+  expect(world.resources.failures(deviceOf(1))).toMatchObject({
+    '/light': { reason: 'The device answers 4.00.' }
+  });
+});
+
+test('observes what is desired of a device that connects', async () => {
+  await world.resources.connected(deviceOf(1), async () => ['/light', 'rate', '/a/../b', '/fan']);
+  expect(world.observed.map(({ path }) => path.join('/'))).toEqual(['light', 'fan']);
+});
