@@ -42,6 +42,7 @@ beforeEach(() => {
     bells: [],
     judge() {},
     releaseMemory() {},
+    releaseProgramPages() {},
     onFault(error) {
       throw error;
     },
