@@ -79,6 +79,8 @@ const { threadsOf } = require('./additions');
  * @property {number} bytesAcked
  * @property {boolean} express
  * @property {number} batchBytes
+ * @property {number} [busyMs] time in which the link was the limit, ms, of the present thread
+ * @property {number} [busyBytes] what was acknowledged meanwhile, bytes
  * @property {number} priority
  * @property {number} dscp
  * @property {string} localAddress

@@ -311,6 +311,8 @@ class Group {
       certificateEnds: this.session.certificateEnds,
       bytesAcked: this.acked.read(),
       batchBytes: this.feeder.batchBytes,
+      busyMs: Math.round(this.feeder.rate.busyMs),
+      busyBytes: this.feeder.rate.busyBytes,
       ...shown,
       stalls: this.stalls.count,
       isStallRepeating: this.stalls.isRepeating,

@@ -134,6 +134,8 @@ function sessionOf(view, views) {
     certificateEnds: view.certificateEnds,
     bytesAcked: view.bytesAcked,
     batchBytes: view.batchBytes,
+    busyMs: view.busyMs,
+    busyBytes: view.busyBytes,
     priority: view.priority,
     dscp: view.dscp,
     localAddress: view.localAddress,

@@ -79,8 +79,9 @@ const GRACE_MS = 1000;
  * - sessions: for each session, the most urgent first: group (from 1), classes, clientId, state, code, reason, rttMs,
  *   oldestMs, inflight, backlogInflight, express (the engine sends, without JavaScript), published, acknowledged,
  *   connects, certificateEnds (of the broker, ms since 1970; 0 = none, or never connected), bytesAcked, url (host and
- *   port, with several), batchBytes (m of its link), and priority, dscp and localAddress of its socket (-1 and '' =
- *   unknown). With paths also: transport of mptcpInfo() ('' = no connection) and paths, each with name, role,
+ *   port, with several), batchBytes (m of its link), busyMs and busyBytes (time in which the link was the limit, and
+ *   what was acknowledged meanwhile; of the present thread), and priority, dscp and localAddress of its socket (-1 and
+ *   '' = unknown). With paths also: transport of mptcpInfo() ('' = no connection) and paths, each with name, role,
  *   actingRole, interface, address, state, why, since, quality, advice, adviceWhy (of the watch; quality null = it
  *   reports none), and subflows, rttMs, retransmits, bytesSent, bytesAcked of this session. Empty while the thread
  *   does not run.

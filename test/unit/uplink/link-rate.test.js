@@ -152,3 +152,15 @@ test('reports the size to a new engine at once', () => {
   bench.feeder.attach(bench.source);
   expect(bench.source.batchBytes).toEqual([16384, 16384]);
 });
+
+test('totals the time in which the link was the limit, and what was acknowledged meanwhile', () => {
+  const clock = new Clock();
+  clock.run({ seconds: 2, bytesPerS: 50e3 });
+  clock.run({ seconds: 5, bytesPerS: 10e3, isLimited: false });
+  clock.rate.limited(true);
+  clock.time += 50;
+  clock.rate.acknowledged(1000);
+  // A moment only: normal on a link that is fast enough.
+  clock.rate.limited(false);
+  expect([clock.rate.busyMs, clock.rate.busyBytes]).toEqual([2000, 100e3]);
+});

@@ -40,6 +40,11 @@ class LinkRate {
     this.limitedAt = now();
     /** The same, of this object: -Infinity = never. */
     this.slowAt = -Infinity;
+    /** Total time in which the link was the limit, ms, and what was acknowledged meanwhile, bytes. */
+    this.busyMs = 0;
+    this.busyBytes = 0;
+    this.notedAt = 0;
+    this.notedBytes = 0;
     this.sampleAt = 0;
     this.sampleBytes = 0;
     this.samplePackets = 0;
@@ -55,7 +60,8 @@ class LinkRate {
     if (isLimited === this.isLimited) return;
     const now = this.now();
     if (isLimited) {
-      this.limitedSince = now;
+      this.limitedSince = this.notedAt = now;
+      this.notedBytes = 0;
       this.#begin(now);
     } else {
       this.#sample(now);
@@ -67,6 +73,7 @@ class LinkRate {
   /** A packet was acknowledged. @param {number} bytes */
   acknowledged(bytes) {
     if (!this.isLimited) return;
+    this.notedBytes += bytes;
     this.sampleBytes += bytes;
     this.samplePackets++;
     this.#sample(this.now());
@@ -91,7 +98,12 @@ class LinkRate {
 
   /** @param {number} now */
   #note(now) {
-    if (now - this.limitedSince >= LIMIT_MS) this.limitedAt = this.slowAt = now;
+    if (now - this.limitedSince < LIMIT_MS) return;
+    this.limitedAt = this.slowAt = now;
+    this.busyMs += now - this.notedAt;
+    this.busyBytes += this.notedBytes;
+    this.notedAt = now;
+    this.notedBytes = 0;
   }
 
   /** @param {number} now */
