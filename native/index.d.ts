@@ -341,6 +341,37 @@ export interface ForecastView {
   anomalies: { ts: number; value: number }[];
 }
 
+/** What a ForecastTable expects of a series in the slot of a time. */
+export interface ForecastExpectation extends Pick<ForecastView, 'doubt' | 'seasons'> {
+  /** What is expected, and the limits of nine of ten values; null before a season is complete. */
+  expected: number | null;
+  low: number | null;
+  high: number | null;
+}
+
+/**
+ * The series of a forecast stage without a stage, for numbers that are no records. The settings are those of a stage;
+ * path, class and annotation are not used. Memory: 4 bytes for each slot, and 75, for each series.
+ */
+export class ForecastTable {
+  /**
+   * @param content of save(), null = nothing was learned. Throws TypeError for settings out of range.
+   */
+  constructor(settings: ForecastSettings, content: Uint8Array | null);
+  /** 'other': the content is of another model, and is not used. 'damaged': what precedes the damage is used. */
+  readonly restored: 'done' | 'other' | 'damaged';
+  /**
+   * Compares a value with its forecast, and learns it. Throws TypeError for no number or one beyond 1e30.
+   * @param ts ms since 1970
+   * @returns false if there is no room for the series
+   */
+  observe(device: string, topic: string, value: number, ts: number): boolean;
+  /** @param at ms since 1970, not before the last value. Returns null for an unknown series. */
+  look(device: string, topic: string, at: number): ForecastExpectation | null;
+  /** Returns all that was learned, with the header that names the model. */
+  save(): Buffer;
+}
+
 /** Where saveForecasts() goes on. */
 export interface ForecastCursor {
   part: number;

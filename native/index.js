@@ -72,7 +72,7 @@ const {
   closeSocket,
   socketInfo
 } = addon;
-const { checkConditions, checkPath } = addon;
+const { checkConditions, checkPath, ForecastTable } = addon;
 const { Permissions, PublishWriter, InFlightWindow, BrokerReader } = addon;
 const { UplinkConnection, restUplink, mptcpInfo, renewPriority, notify } = addon;
 const { clockSynchronized, releaseMemory, releaseProgramPages, shortenTimeSlices } = addon;
@@ -97,6 +97,7 @@ module.exports = {
   StoreSource,
   SessionSource,
   Permissions,
+  ForecastTable,
   checkConditions,
   checkPath,
   openDeviceStream,

@@ -5,6 +5,7 @@
 #include "binding/conditions.h"
 #include "binding/device_stream.h"
 #include "binding/engine_wrap.h"
+#include "binding/forecast_table_wrap.h"
 #include "binding/in_flight_window_wrap.h"
 #include "binding/listener/proxy_options.h"
 #include "binding/node/environment.h"
@@ -31,6 +32,7 @@ static Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("StoreSource", seganet::binding::StoreWrap::Define(env));
   exports.Set("SessionSource", seganet::binding::SessionWrap::Define(env));
   exports.Set("Permissions", seganet::binding::PermissionsWrap::Define(env));
+  exports.Set("ForecastTable", seganet::binding::ForecastTableWrap::Define(env));
   exports.Set("checkConditions",
               Napi::Function::New<seganet::binding::CheckConditions>(env, "checkConditions"));
   exports.Set("checkPath", Napi::Function::New<seganet::binding::CheckPath>(env, "checkPath"));

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "binding/doubt_name.h"
 #include "binding/engine_wrap.h"
 #include "binding/node/args.h"
 #include "binding/plan_reader.h"
@@ -44,22 +45,6 @@ const char* NameOf(ForecastTeach result) {
   return "begun";
 }
 
-const char* NameOf(ForecastDoubt doubt) {
-  switch (doubt) {
-    case ForecastDoubt::kSeasons:
-      return "seasons";
-    case ForecastDoubt::kSlots:
-      return "slots";
-    case ForecastDoubt::kShift:
-      return "shift";
-    case ForecastDoubt::kSlot:
-      return "slot";
-    case ForecastDoubt::kNone:
-      break;
-  }
-  return "";
-}
-
 bool ReadSeries(Napi::Env env, Napi::Value value, std::string* device, std::string* topic) {
   if (value.IsEmpty()) return false;
   if (!value.IsObject()) return Fail(env, "a series must be an object with device and topic");
@@ -96,7 +81,7 @@ Napi::Value ViewOf(Napi::Env env, const SeasonModel& model, int64_t now_ms, cons
   model.GoTo(now_ms, &view->state, view->season.data());
   const SeriesState& state = view->state;
   Napi::Object object = Napi::Object::New(env);
-  object.Set("doubt", NameOf(model.DoubtOf(state, view->season.data())));
+  object.Set("doubt", DoubtName(model.DoubtOf(state, view->season.data())));
   object.Set("seasons", Napi::Number::New(env, state.age / model.slots()));
   object.Set("learned", Napi::Number::New(env, state.learned));
   Napi::Array bands = Napi::Array::New(env);
