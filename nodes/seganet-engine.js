@@ -35,7 +35,8 @@ module.exports = function (RED) {
     if (problems.length > 0) return fail(this, why, problems.join(' '));
     const { gatewayId, fastPath, maxPacketKiB, logDir, logUrl, logMiB, logClassMiB, ...rest } = values;
     const { ttl: ttlS, classRate: ratePerS, classQueue: queueRecords, ...others } = rest;
-    const { values: keeps, valuesMiB, valuesNotKept, replicasMissing, replicaTimeoutS, ...engine } = others;
+    const { values: keeps, valuesMiB, valuesNotKept, networkSeasonS, ...beyond } = others;
+    const { replicasMissing, replicaTimeoutS, ...engine } = beyond;
     const { acknowledge, whenFull } = values;
     const byClass = { ttlS, ratePerS, queueRecords };
     const directory = logDir || path.join(RED.settings.userDir || process.cwd(), 'seganet-log', this.id);
@@ -75,6 +76,7 @@ module.exports = function (RED) {
           id: this.id,
           gatewayId: gateway,
           fastPath,
+          networkSeasonS,
           engine: {
             ...engine,
             ...byClass,

@@ -22,7 +22,7 @@ const {
 const CAPABILITIES = {
   demand: { types: ['demand'], members: [] },
   shadow: { types: ['shadow'], members: [] },
-  forecast: { types: ['forecast'], members: [] },
+  forecast: { types: ['forecast'], members: ['network'] },
   directory: { types: ['find'], members: [] },
   kafka: { types: ['kafka', 'kafka-uplink', 'kafka-source'], members: ['kafka'] },
   ocf: { types: ['ocf-cloud', 'ocf-request'], members: ['clouds'] },

@@ -57,6 +57,7 @@ const MAX_DEVICES = 10000;
  * @property {EngineOptions & { maxPacketBytes: number }} engine
  * @property {import('./modules').StoreOptions | null} log null = no log
  * @property {import('./replicas').ReplicaOptions | null} [replicas] with acknowledge 'replicated'
+ * @property {number} [networkSeasonS] season of what the network does, s; default 0 = it is not forecast
  * @property {string} directory of the log and of other persistent files
  * @property {string} [valueDirectory] of the last values, and of what capabilities keep; blank: nothing is kept
  *
@@ -98,6 +99,7 @@ class EngineHost {
     this.id = options.id;
     this.gatewayId = options.gatewayId;
     this.fastPath = options.fastPath;
+    this.networkSeasonS = options.networkSeasonS ?? 0;
     /** Of the log and of other persistent files. */
     this.directory = options.directory;
     /** Largest payload that the engine accepts. */

@@ -66,6 +66,7 @@ const rows = /** @type {const} */ ({
     pattern: /^[^\0]{1,4096}$/,
     shape: 'topic filters with commas between them, at most 4096 characters'
   },
+  networkSeasonS: { type: 'integer', min: 0, max: 604800, default: 86400, unit: 's' },
   fastPath: { type: 'choice', values: ['auto', 'off'], default: 'auto' },
   acknowledge: {
     type: 'choice',

@@ -3,6 +3,7 @@
 
 import { h, setText, Table } from './dom.mjs';
 import { bytes, count, duration, percent, visible } from './format.mjs';
+import { Network } from './network.mjs';
 
 const STATES = {
   connected: 'ok',
@@ -97,6 +98,7 @@ function uplinks(t) {
   });
   const urlsTitle = h('h3', {}, t('uplinks.urls'));
   const drain = h('p');
+  const network = new Network(t);
   const sessionRow = (uplink, session) => [
     visible(uplink.name),
     { text: word(t, 'state', session.state), state: markOf(session.state) },
@@ -121,8 +123,13 @@ function uplinks(t) {
     })
   });
   return {
-    element: h('div', {}, sessions.element, drain, urlsTitle, urls.element, pathsTitle, paths.element),
-    update({ uplinks: all, drain: { records, trend, seconds } }) {
+    element: h(
+      'div',
+      {},
+      ...[sessions.element, drain, network.element, urlsTitle, urls.element, pathsTitle, paths.element]
+    ),
+    update({ uplinks: all, drain: { records, trend, seconds }, network: forecasts }) {
+      network.update(forecasts);
       sessions.update(
         all.flatMap((uplink) => {
           const own = uplink.sessions.length > 0 ? uplink.sessions : [{ ...uplink, classes: [] }];
