@@ -142,14 +142,14 @@ describe('the editor', () => {
       $('#node-input-flush').append($('<option>').val('${FLUSH}').text('a variable'));
     });
     for (const [flush, shown] of /** @type {[string, boolean[]]} */ ([
-      ['limits', [true, true, true, false, false]],
-      ['adaptive', [false, false, true, true, false]],
-      ['balanced', [false, false, false, false, true]],
-      ['thrifty', [false, false, false, false, true]],
-      ['${FLUSH}', [true, true, true, true, true]]
+      ['limits', [true, true, true, false, false, false]],
+      ['adaptive', [false, false, true, true, false, false]],
+      ['balanced', [false, false, false, false, true, true]],
+      ['thrifty', [false, false, false, false, true, true]],
+      ['${FLUSH}', [true, true, true, true, true, true]]
     ])) {
       await page.selectOption('#node-input-flush', flush);
-      const fields = ['minDevices', 'maxBytes', 'maxDelayMs', 'gapMs', 'patience'].map(
+      const fields = ['minDevices', 'maxBytes', 'maxDelayMs', 'gapMs', 'patience', 'drainAhead'].map(
         (name) => `#node-input-${name}`
       );
       expect([flush, await Promise.all(fields.map((field) => page.isVisible(field)))]).toEqual([

@@ -46,6 +46,7 @@ const rows = /** @type {const} */ ({
     variable: 'SEGANET_BATCH_PATIENCE',
     help: 'balanced, thrifty: ms from arrival to acknowledgement that a record may take, by class.'
   },
+  drainAhead: { type: 'flag', default: false },
   gapMs: {
     type: 'integer',
     min: 0,

@@ -3,6 +3,7 @@
 
 const { Complaints } = require('../../base/complaints');
 const { KeptFile } = require('../../store/kept-file');
+const { drainedBatches } = require('./drained-batches');
 const { MOST_SERIES, NetworkForecast } = require('./network-forecast');
 const { seasonOf } = require('./season');
 
@@ -23,6 +24,8 @@ function followNetwork(host, node) {
   const { ForecastTable } = require('../../../../native/index.js');
   const forecast = new NetworkForecast(seasonOf(host.networkSeasonS), {
     links: () => host.uplinks.links.keys(),
+    batches: () => drainedBatches(host),
+    seal: (stage) => host.engine.flush(stage),
     makeTable: (settings, content) => new ForecastTable(settings, content)
   });
   networkForecasts.set(host, forecast);

@@ -1,6 +1,14 @@
 'use strict';
 // The metrics of the network's forecasts.
 
+/** Counters: field, name, help. */
+const COUNTERS = /** @type {const} */ ([
+  ['decided', 'falls', 'Forecast falls ahead of which batches were sealed.'],
+  ['right', 'falls_right', 'Of these: what was observed then was nearer to the forecast than to before.'],
+  ['wrong', 'falls_wrong', 'Of these: it was not.'],
+  ['unknown', 'falls_unjudged', 'Of these: nothing was observed, so it is unknown.']
+]);
+
 const BAND = /** @type {const} */ (['expected', 'low', 'high']);
 /** @type {Record<string, { name: string, help: string, factor: number }>} */
 const FIGURES = {
@@ -23,7 +31,7 @@ const FIGURES = {
  * @param {import('./network-forecast').NetworkView} uplinks
  */
 function addNetwork(out, engine, uplinks) {
-  for (const { broker, series } of uplinks) {
+  for (const { broker, series, falls } of uplinks) {
     const own = { engine, uplink: broker };
     for (const { topic, doubt, ...values } of series) {
       const { figure, path } = labelsOf(topic);
@@ -34,6 +42,7 @@ function addNetwork(out, engine, uplinks) {
         .gauge('seganet_network_forecast_trusted', '1 if the forecast of now is trusted.')
         .add({ ...own, ...path, figure }, doubt === '');
     }
+    out.counters('seganet_network', COUNTERS, own, falls);
   }
 }
 

@@ -1,7 +1,11 @@
 'use strict';
-// Forecasts for the network of one engine: a series for each figure of each uplink (uplink-figures.js).
+// Forecasts for the network of one engine: a series for each figure of each uplink (uplink-figures.js). Where a fall is
+// forecast, open batches are sealed ahead of it: what they hold would leave over the slower link, or wait for the end
+// of an outage.
 
-const { UplinkFigures } = require('./uplink-figures');
+const { Falls } = require('./falls');
+const { beginOf, slotOf } = require('./season');
+const { UplinkFigures, isConnected } = require('./uplink-figures');
 
 /** Series of all uplinks and their paths; the first ones are kept. */
 const MOST_SERIES = 1000;
@@ -16,20 +20,27 @@ const toModel = (topic, value) => (isShare(topic) ? value : Math.log(Math.max(LE
 const fromModel = (topic, value) => (isShare(topic) || value === null ? value : Math.exp(value));
 /** A single value teaches this much however steady the series was: a share of 1, or a factor of 20. */
 const LEAST_CLIP = 3;
+/** While batches are sealed: how often. */
+const SEAL_MS = 1000;
+const LEAST_SEAL_MS = 100;
 
 /**
  * @typedef {import('./season').Season} Season
  * @typedef {Pick<import('../../../../native/index.js').ForecastTable, 'restored' | 'observe' | 'look' | 'save'>} Table
  * @typedef {import('../../../../native/index.js').ForecastExpectation} Expectation
  * @typedef {{ id: string, name: string, state: import('../../engine/modules').UplinkState }} Link
+ * @typedef {{ stage: number, patienceMs: number, links: Set<string> }} Batch a stage whose node wants to be sealed ahead;
+ *   links: ids of the uplinks that it leads to
  *
  * @typedef {object} Parts
  * @property {() => Iterable<Link>} links of the plan in use
+ * @property {() => Batch[]} batches of the plan in use
+ * @property {(stage: number) => void} seal
  * @property {(settings: import('../../../../native/index.js').ForecastSettings, content: Buffer | null) => Table} makeTable
  * @property {() => number} [now] ms since 1970
  *
- * @typedef {{ figures: InstanceType<typeof UplinkFigures>, observed: Map<string, number>,
- *   topics: Set<string> }} Uplink observed: in the last step
+ * @typedef {{ figures: InstanceType<typeof UplinkFigures>, falls: InstanceType<typeof Falls>,
+ *   observed: Map<string, number>, topics: Set<string> }} Uplink observed: in the last step
  */
 
 class NetworkForecast {
@@ -85,7 +96,9 @@ class NetworkForecast {
       for (const { id, state } of links) this.#endStep(id, state, now, this.#step >= 0);
       this.#step = step;
     }
-    return lookMs - (now % lookMs);
+    const sealMs = this.#sealAhead(now, links);
+    const lookIn = lookMs - (now % lookMs);
+    return Math.max(1, Math.min(lookIn, sealMs));
   }
 
   /** @param {string} id @param {string} topic @param {number} at @returns {Expectation | null} */
@@ -102,7 +115,8 @@ class NetworkForecast {
   #uplinkOf(id) {
     const known = this.#uplinks.get(id);
     if (known) return known;
-    const uplink = { figures: new UplinkFigures(), observed: new Map(), topics: new Set(FIGURES) };
+    const falls = new Falls(this.#season, (topic, at) => this.#expect(id, topic, at));
+    const uplink = { figures: new UplinkFigures(), falls, observed: new Map(), topics: new Set(FIGURES) };
     this.#uplinks.set(id, uplink);
     return uplink;
   }
@@ -121,18 +135,42 @@ class NetworkForecast {
       this.#isChanged = true;
     }
     uplink.observed = values;
+    uplink.falls.observe(values, ts);
+  }
+
+  /** @param {number} now @param {Link[]} links @returns {number} ms until the next call */
+  #sealAhead(now, links) {
+    const season = this.#season;
+    const slot = slotOf(season, now);
+    const next = beginOf(season, slot + 1);
+    let again = Infinity;
+    for (const { stage, patienceMs, links: ids } of this.#parts.batches()) {
+      // A slot is as exact as the forecast is, and what was held longer leaves at its beginning.
+      const leadMs = Math.min(patienceMs, next - beginOf(season, slot));
+      if (now < next - leadMs) {
+        again = Math.min(again, next - leadMs - now);
+        continue;
+      }
+      const isAhead = links.some(
+        ({ id, state }) => ids.has(id) && isConnected(state) && this.#uplinkOf(id).falls.ahead(now) !== null
+      );
+      if (!isAhead) continue;
+      this.#parts.seal(stage);
+      again = Math.min(again, Math.max(LEAST_SEAL_MS, Math.min(SEAL_MS, leadMs / 4)));
+    }
+    return again;
   }
 
   /** Returns what is known of each uplink, for the status page and the metrics. */
   view() {
     const now = this.#now();
     return [...this.#parts.links()].map(({ id, name }) => {
-      const { observed, topics } = this.#uplinkOf(id);
+      const { falls, observed, topics } = this.#uplinkOf(id);
       const series = [...topics].flatMap((topic) => {
         const expectation = this.#expect(id, topic, now);
         return expectation ? { topic, observed: observed.get(topic) ?? null, ...expectation } : [];
       });
-      return { broker: id, name, series };
+      return { broker: id, name, series, falls: { ...falls.counters, last: falls.last } };
     });
   }
 }

@@ -1,6 +1,6 @@
 // What is forecast of the network of each uplink: one line for it.
 
-import { bytes, duration, percent, visible } from './format.mjs';
+import { bytes, count, duration, percent, visible } from './format.mjs';
 import { h, setText } from './dom.mjs';
 
 /** Figures of an uplink that are shown, in this order, and how. Those of its paths are in the metrics. */
@@ -28,12 +28,15 @@ export class Network {
     for (const [i, line] of lines.entries()) setText(children[i], line);
   }
 
-  #line({ name, series }) {
+  #line({ name, series, falls }) {
     const t = this.#t;
     const known = Object.keys(FIGURES).flatMap((topic) => series.find((each) => each.topic === topic) ?? []);
     if (known.length === 0) return '';
-    const figures = known.map((each) => this.#figure(each)).join(', ');
-    return t('network.line', { uplink: visible(name), figures });
+    const line = t('network.line', {
+      uplink: visible(name),
+      figures: known.map((each) => this.#figure(each)).join(', ')
+    });
+    return [line, ...this.#falls(falls)].join(' ');
   }
 
   #figure({ topic, observed, expected, doubt, seasons }) {
@@ -42,5 +45,22 @@ export class Network {
     const now = t(`network.${topic}`, { value: inWords(observed) });
     if (doubt === '') return t('network.expected', { now, value: inWords(expected) });
     return t(`network.doubt.${doubt}`, { now, seasons: Math.min(seasons, 3) });
+  }
+
+  #falls({ decided, right, wrong, last }) {
+    const t = this.#t;
+    if (!last) return [];
+    const inWords = FIGURES[last.quantity];
+    const values = {
+      at: new Date(last.at).toLocaleTimeString(t.language),
+      expected: inWords(last.expected),
+      before: inWords(last.before),
+      after: inWords(last.after),
+      verdict: t(`network.verdict.${last.verdict}`)
+    };
+    return [
+      t('network.falls', { decided: count(decided), right: count(right), wrong: count(wrong) }),
+      t('network.last', values)
+    ];
   }
 }
