@@ -1,9 +1,10 @@
 'use strict';
 // Entry of a process: devices of several classes that publish at QoS 1 and measure how long each PUBACK takes, which
 // the gateway sends when the cloud has the record. Arguments: SHAPE PORT PLAN
-//   PLAN: JSON, {classes: [{class, rate (records a second), patienceMs}], seconds}
+//   PLAN: JSON, {classes: [{class, rate (records a second), patienceMs, everyS}], seconds, fromS}
+//   everyS: the records of this time are sent at once at its end, default: evenly; fromS: earlier records do not count
 // Topics begin with the class, such as c3/…. Prints a JSON line at the end, after the longest patience and half a
-// second: for each class the records sent, those in time, and the longest time. A record without a PUBACK is not in
+// second: for each class the records sent, those in time, mean and longest time. A record without a PUBACK is not in
 // time.
 
 const net = require('node:net');
@@ -17,10 +18,10 @@ const LAST_ID = 65535;
 /** Time for acknowledgements after the longest patience. */
 const REST_MS = 500;
 
-/** @typedef {{ class: number, rate: number, patienceMs: number }} ClassLoad */
+/** @typedef {{ class: number, rate: number, patienceMs: number, everyS?: number }} ClassLoad */
 
 const [shape, port, planText] = process.argv.slice(2);
-/** @type {{ classes: ClassLoad[], seconds: number }} */
+/** @type {{ classes: ClassLoad[], seconds: number, fromS?: number }} */
 const plan = JSON.parse(planText);
 
 /** Devices of one class, which take turns. A device has records of one class: its PUBACKs leave in order. */
@@ -33,7 +34,10 @@ class Patients {
   constructor(load) {
     this.load = load;
     this.sent = 0;
+    this.counted = 0;
     this.inTime = 0;
+    this.acknowledged = 0;
+    this.sumMs = 0;
     this.worstMs = 0;
     this.#records = recordsOf(shape, RECORDS).map(([topic, payload]) =>
       publish(`c${load.class}/${topic}`, Buffer.from(JSON.stringify(payload)))
@@ -67,20 +71,29 @@ class Patients {
 
   /** @param {Map<number, number>} sentAt @param {number} id */
   #acknowledged(sentAt, id) {
-    const ms = performance.now() - /** @type {number} */ (sentAt.get(id));
+    const sent = sentAt.get(id);
+    if (sent === undefined) return;
+    const ms = performance.now() - sent;
     sentAt.delete(id);
+    this.acknowledged++;
+    this.sumMs += ms;
     this.worstMs = Math.max(this.worstMs, ms);
     if (ms <= this.load.patienceMs) this.inTime++;
   }
 
   /** @param {number} seconds since the start */
   sendUntil(seconds) {
-    for (const until = Math.floor(seconds * this.load.rate); this.sent < until; this.sent++) {
+    const { rate, everyS = 0 } = this.load;
+    const due = everyS > 0 ? Math.floor(seconds / everyS) * everyS : seconds;
+    for (const until = Math.floor(due * rate); this.sent < until; this.sent++) {
       const { socket, sentAt } = this.#devices[this.sent % DEVICES];
       const { bytes, idAt } = this.#records[this.sent % RECORDS];
       this.#id = (this.#id % LAST_ID) + 1;
       bytes.writeUInt16BE(this.#id, idAt);
-      sentAt.set(this.#id, performance.now());
+      if (seconds >= (plan.fromS ?? 0)) {
+        sentAt.set(this.#id, performance.now());
+        this.counted++;
+      }
       socket.write(Buffer.from(bytes));
     }
   }
@@ -99,9 +112,9 @@ async function main() {
     await sleep(TICK_MS);
   }
   await sleep(Math.max(...plan.classes.map(({ patienceMs }) => patienceMs)) + REST_MS);
-  const classes = all.map(({ load, sent, inTime, worstMs }) => ({
+  const classes = all.map(({ load, counted, inTime, acknowledged, sumMs, worstMs }) => ({
     ...{ class: load.class, patienceMs: load.patienceMs },
-    ...{ sent, inTime, worstMs }
+    ...{ sent: counted, inTime, meanMs: sumMs / acknowledged, worstMs }
   }));
   console.log(JSON.stringify({ event: 'end', classes }));
   process.exit(0);

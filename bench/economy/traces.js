@@ -83,7 +83,8 @@ const RULES = JSON.stringify(CLASSES.map((each) => ({ topic: `c${each}/#`, class
  * @property {Record<string, string>} env of the gateway
  * @property {string | undefined} gatewayCpus @property {string | undefined} harnessCpus
  *
- * @typedef {{ class: number, patienceMs: number, sent: number, inTime: number, worstMs: number }} ClassFigures
+ * @typedef {{ class: number, patienceMs: number, sent: number, inTime: number, meanMs: number,
+ *   worstMs: number }} ClassFigures
  * @typedef {{ ipBytes: number, missed: number, classes: ClassFigures[] }} TraceFigures ipBytes: a record, both
  *   directions; missed: records that the gateway counted as late
  */
@@ -263,4 +264,4 @@ async function runTraces({ kinds, ways, out, ...options }) {
   });
 }
 
-module.exports = { TRACES, WAYS, inTimeOf, runTraces, traceOptions };
+module.exports = { ShapedLink, TRACES, WAYS, inTimeOf, runTraces, traceOptions };
