@@ -194,4 +194,4 @@ const rowOf = ({ isAhead, sent, inTime, meanMs, worstMs, network }) => [
 
 if (require.main === module) void main();
 
-module.exports = { figuresOf, stepAt };
+module.exports = { LEARNED_SEASONS, figuresOf, stepAt };
