@@ -35,8 +35,9 @@ const { test: onLink } = needs(
   ...(process.getuid?.() === 0 ? [] : ['root'])
 );
 
-// Whether a fall is forecast on time depends on the machine; test/unit/forecast/network has simulated days for that.
-onLink('learns the capacity of a real link, and that it is connected', async () => {
+// How often the link is the limit, and whether a fall is forecast in time, depends on the machine: simulated days in
+// test/unit/forecast/network judge that.
+onLink('sends over a link whose rate follows a schedule, and learns that it is connected', async () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-falls-'));
   const out = path.join(folder, 'out.json');
   const seasons = ['--season', '10', '--slow', '3', '--seasons', String(LEARNED_SEASONS + 1)];
@@ -47,8 +48,7 @@ onLink('learns the capacity of a real link, and that it is connected', async () 
     const [row] = JSON.parse(fs.readFileSync(out, 'utf8')).rows;
     expect(row.sent).toBeGreaterThan(0);
     expect(row.inTime).toBeGreaterThan(0);
-    for (const figure of ['capacityTrusted', 'connectedTrusted'])
-      expect([figure, row.network[figure]]).toEqual([figure, expect.any(Number)]);
+    expect(row.network.connectedTrusted).toEqual(expect.any(Number));
   } finally {
     await child.stop('SIGKILL');
     fs.rmSync(folder, { recursive: true, force: true });
