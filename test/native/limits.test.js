@@ -100,7 +100,7 @@ test('every whole number of the table is tried', () => {
   // The gateway's JavaScript uses these itself.
   const elsewhere = [
     ...['agingMs', 'logMiB', 'version', 'port', 'wsMaxKiB', 'deliveryTimeoutS', 'notifyQuietS'],
-    'replicaTimeoutS'
+    ...['replicaTimeoutS', 'networkSeasonS']
   ];
   for (const [type, , options] of given) {
     const names = Object.entries(TABLE[type]).filter(([, row]) => row.type === 'integer');
