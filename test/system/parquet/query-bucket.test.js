@@ -88,7 +88,7 @@ const BOTH = { status: 0, stdout: 'date,sum\n2026-11-29,4\n2026-11-30,3\n', stde
 describe('with a store', () => {
   const { test } = needs('python:moto', 'python:flask');
 
-  test('answers, and reads no object again of which it has a copy', async () => {
+  test('answers, and does not download an object twice', async () => {
     const { query, read, cache, bucket, folder } = await startBucket();
     expect(await query()).toEqual(BOTH);
     expect(read.sort()).toEqual(keysIn(folder));
