@@ -47,6 +47,7 @@ const [FIRST_PAUSE_MS, LAST_PAUSE_MS] = [10000, 3600000];
  * @property {(command: CommandView) => { [href: string]: any } | null} deltaOf null: it is no difference of a shadow
  * @property {(device: string, json: string) => void} report reported, JSON; must not throw
  * @property {(device: string) => boolean} isConnected
+ * @property {(device: string) => void} retry sends the difference of a device again; must not throw
  * @property {(sentence: string) => void} warn
  * @property {() => number} [now] ms since 1970
  * @property {number} [writeMs] for all resources of a difference
@@ -59,6 +60,8 @@ class OcfResources {
   #observed = new Map();
   /** By device: hrefs whose last write failed. @type {Map<string, Map<string, Failed>>} */
   #failed = new Map();
+  /** By device. @type {Map<string, NodeJS.Timeout>} */
+  #retries = new Map();
   #isClosed = false;
 
   /** @param {Parts} parts */
@@ -143,6 +146,8 @@ class OcfResources {
 
   close() {
     this.#isClosed = true;
+    for (const timer of this.#retries.values()) clearTimeout(timer);
+    this.#retries.clear();
     for (const { own } of this.#observed.values()) own.end();
     this.#observed.clear();
   }
@@ -221,14 +226,33 @@ class OcfResources {
   #failedOnce(device, href, failed) {
     const all = this.#failed.get(device) ?? new Map();
     const before = all.get(href);
-    // It was not sent.
-    if (before && this.#isPausing(before, failed.json)) return;
+    if (before && this.#isPausing(before, failed.json)) {
+      // It was not sent.
+      this.#retryAfter(device, before.at + pauseAfter(before.tries) - this.#now());
+      return;
+    }
     const tries = before?.json === failed.json ? before.tries + 1 : 0;
     all.set(href, { ...failed, at: this.#now(), tries });
     this.#failed.delete(device);
     this.#failed.set(device, all);
+    this.#retryAfter(device, pauseAfter(tries));
     const [oldest] = this.#failed.keys();
     if (this.#failed.size > MAX_FAILED) this.#failed.delete(oldest);
+  }
+
+  /**
+   * Sends the difference again after a pause, because a device may report nothing for days. A device has one such timer:
+   * a value whose pause has not ended then begins the next one.
+   * @param {string} device
+   * @param {number} pauseMs
+   */
+  #retryAfter(device, pauseMs) {
+    if (this.#isClosed || this.#retries.has(device)) return;
+    const timer = setTimeout(() => {
+      this.#retries.delete(device);
+      if (this.#failed.has(device)) this.#parts.retry(device);
+    }, pauseMs).unref();
+    this.#retries.set(device, timer);
   }
 
   /** @param {string} device @param {string} href */

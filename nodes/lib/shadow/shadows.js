@@ -82,6 +82,8 @@ class Shadows {
       deltaOf: ({ payload }) => (this.#deltas.has(payload) ? stateOf(payload) : null),
       report: (device, text) => void this.#reportOf(device, text),
       isConnected: (device) => this.#connected.has(device),
+      // A device that is away gets it when it connects.
+      retry: (device) => void (this.#connected.has(device) && this.#sendDifference(device)),
       warn: (sentence) => parts.warn(sentence, 'ocf')
     });
   }
@@ -205,6 +207,13 @@ class Shadows {
     const responsible = this.#responsibleFor(device);
     if (!responsible) return;
     void this.#ocf.connected(device, () => this.#desiredKeys(responsible, device)).catch(() => {});
+    await this.#sendDifference(device);
+  }
+
+  /** @param {string} device */
+  async #sendDifference(device) {
+    const responsible = this.#responsibleFor(device);
+    if (!responsible) return;
     try {
       await this.#run(responsible, { kind: 'delta', device, text: '', section: null, dialect: 'own' });
     } catch (error) {

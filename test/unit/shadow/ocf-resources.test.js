@@ -14,7 +14,7 @@ const deviceOf = (i) => `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`
 let world;
 beforeEach(() => {
   const observed = [];
-  world = { code: OK, now: 0, sent: [], observed, reports: [], warnings: [], isConnected: true };
+  world = { code: OK, now: 0, sent: [], observed, reports: [], warnings: [], retries: [], isConnected: true };
   setCloud(
     'cloud',
     /** @type {any} */ ({
@@ -44,12 +44,16 @@ beforeEach(() => {
     deltaOf: ({ payload }) => stateOf(payload),
     report: (device, json) => world.reports.push([device, json]),
     isConnected: () => world.isConnected,
+    retry: (device) => world.retries.push(device),
     warn: (sentence) => world.warnings.push(sentence),
     now: () => world.now,
     writeMs: 50
   });
 });
-afterEach(() => setCloud('cloud', null));
+afterEach(() => {
+  world.resources.close();
+  setCloud('cloud', null);
+});
 
 /** @param {number} i @param {object} state @returns {Promise<string>} how the command ends */
 const carry = (i, state) =>
@@ -103,6 +107,54 @@ test('sends a refused value again after a pause that doubles, at once after a ne
   expect(posts()).toBe(6);
   world.resources.settled(deviceOf(1));
   expect(world.resources.failures(deviceOf(1))).toBeNull();
+});
+
+describe('while a device reports nothing', () => {
+  beforeEach(() => jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick'] }));
+  afterEach(() => jest.useRealTimers());
+
+  /** @param {number} ms */
+  const wait = (ms) => {
+    world.now += ms;
+    jest.advanceTimersByTime(ms);
+  };
+
+  test('retries a refused value when each pause ends', async () => {
+    world.code = REFUSED;
+    const state = { '/light': { on: true } };
+    for (const ms of [10000, 20000, 40000]) {
+      world.retries.length = 0;
+      await carry(1, state);
+      wait(ms - 1);
+      expect(world.retries).toEqual([]);
+      wait(1);
+      expect(world.retries).toEqual([deviceOf(1)]);
+    }
+    expect(posts()).toBe(3);
+  });
+
+  test('retries the second value although the first one is accepted meanwhile', async () => {
+    world.code = REFUSED;
+    await carry(1, { '/light': { on: true } });
+    wait(6000);
+    await carry(1, { '/light': { on: true }, '/fan': { on: true } });
+    wait(4000);
+    world.code = OK;
+    await carry(1, { '/light': { on: true }, '/fan': { on: true } });
+    world.retries.length = 0;
+    wait(6000);
+    expect(world.retries).toEqual([deviceOf(1)]);
+  });
+
+  test('does not retry what is settled, or after the end', async () => {
+    world.code = REFUSED;
+    await carry(1, { '/light': { on: true } });
+    world.resources.settled(deviceOf(1));
+    await carry(2, { '/light': { on: true } });
+    world.resources.close();
+    wait(20000);
+    expect(world.retries).toEqual([]);
+  });
 });
 
 test('writes a value again that the device gives up, after a time that doubles, and others meanwhile', async () => {
