@@ -1,5 +1,5 @@
 'use strict';
-// Where the Parquet files are that a question is about: a folder, or a bucket and the keys to it.
+// Finds the Parquet files for a query: a folder, or a bucket and its access keys.
 
 const fs = require('node:fs');
 const path = require('node:path');

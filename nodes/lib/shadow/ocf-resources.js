@@ -1,9 +1,9 @@
 'use strict';
-// Devices of OCF clouds do not know shadows: what is desired below a key that is an href becomes an UPDATE of this
-// resource, and its representations, from answers and notifications, become what is reported.
+// Shadows of OCF devices, which do not implement shadows. If a key of the desired state is an href, its value is
+// written to this resource by an UPDATE. The reported state comes from answers and notifications of the resource.
 //
-// The way to the device is the leading command of the shadow, as for all others, so one write of a device is in flight
-// at a time, it waits for its device, and the newest difference replaces one that waits. This is its carrier.
+// This class is the carrier of the shadow's leading command. Therefore a device has one write in flight, a write waits
+// until its device connects, and a newer difference replaces one that waits.
 
 const { cloudWith } = require('../ocf/node/clouds');
 const { isHref, observeResource, readResource, updateResource } = require('../ocf/request/json-resources');
@@ -17,9 +17,9 @@ const WRITE_MS = 12000;
 const LATE = 'The device has not answered in time.';
 const MAX_OBSERVED = 1000;
 const MAX_FAILED = 1000;
-/** So often, a value that got no answer or a 5.xx is sent again at once. */
+/** Immediate retries of a value that got no answer or a 5.xx. */
 const MOST_BRIEF = 2;
-/** A device may give up a value as soon as it has it: the same one is written again after this time, which doubles. */
+/** If a device does not keep a value (a button), the value is written again after this time, which doubles. */
 const [FIRST_GAP_MS, LAST_GAP_MS] = [1000, 60000];
 /** After a refusal, the same value is not sent again for this time, which doubles. */
 const [FIRST_PAUSE_MS, LAST_PAUSE_MS] = [10000, 3600000];
@@ -241,8 +241,8 @@ class OcfResources {
   }
 
   /**
-   * Sends the difference again after a pause, because a device may report nothing for days. A device has one such timer:
-   * a value whose pause has not ended then begins the next one.
+   * Sends the difference again after a pause, because a device may report nothing for days. A device has one timer. A
+   * value whose pause is not over when the timer ends starts the next timer.
    * @param {string} device
    * @param {number} pauseMs
    */

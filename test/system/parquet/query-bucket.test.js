@@ -109,7 +109,7 @@ describe('with a store', () => {
     expect(keysIn(cache)).toEqual([]);
   });
 
-  test('reads only the manifests and files of the days that are asked for', async () => {
+  test('downloads only the manifests and files of the chosen days', async () => {
     const { query, read } = await startBucket();
     expect(await query('--days', '2026-11-29')).toMatchObject({ stdout: 'date,sum\n2026-11-29,4\n' });
     expect(read).toHaveLength(2);
@@ -120,7 +120,7 @@ describe('with a store', () => {
     });
   });
 
-  test('answers from the new manifest when files are merged after it has read the old one', async () => {
+  test('reads the new manifest if files are merged after it has read the old one', async () => {
     const { query, bucket, folder, read } = await startBucket();
     const { before } = bucket;
     /** @type {Promise<void> | null} */
@@ -146,7 +146,7 @@ describe('with a store', () => {
     expect(read.filter((key) => /_manifest/.test(key)).length).toBe(3);
   });
 
-  test('names a file that the bucket has lost', async () => {
+  test('names a file that is missing in the bucket', async () => {
     const { query, bucket, folder } = await startBucket();
     const [key] = keysIn(folder).filter((name) => /part-/.test(name));
     fs.rmSync(path.join(folder, key));
@@ -160,7 +160,7 @@ describe('with a store', () => {
     });
   });
 
-  test('goes on after connections that were lost and requests that were refused for a moment', async () => {
+  test('retries lost connections and temporary refusals', async () => {
     const { query, bucket } = await startBucket();
     bucket.faults = ['drop', 'cut', 'pass', 'cut', 'refuse', 'cut'];
     expect(await query()).toEqual(BOTH);
@@ -176,7 +176,7 @@ describe('with a store', () => {
     expect(await query()).toMatchObject({ status: 3, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 
-  test('says which keys the store does not know', async () => {
+  test('names the access key that the store does not accept', async () => {
     const { query } = await startBucket({ checksKeys: true });
     expect(await query()).toMatchObject({
       status: 3,
@@ -186,7 +186,7 @@ describe('with a store', () => {
     });
   });
 
-  test('refuses files that are larger than the limit of the cache, and a cache that is in use', async () => {
+  test('refuses files larger than the limit of the cache, and a cache in use', async () => {
     const { query, cache, bucket, folder } = await startBucket();
     inNode(async ({ open, row }, where) => {
       const { store, archive } = await open(where);
@@ -207,7 +207,7 @@ describe('with a store', () => {
     });
   });
 
-  test('has the settings and keys of the node of the flow, and copies in the folder of the gateway', async () => {
+  test('uses settings and keys of the node in the flow, and a cache in the folder of the gateway', async () => {
     const { bucket } = await startBucket();
     const home = temporaryFolder();
     const { endpoint, accessKey } = /** @type {NonNullable<FaultyBucket['place']>} */ (bucket.place);

@@ -55,7 +55,7 @@ async function failures() {
   return Number(/^seganet_shadow_deltas_failed_total\{.*\} (\d+)$/m.exec(text)?.[1]);
 }
 
-test('writes what is desired, and has what the device answers and notifies', async () => {
+test('writes the desired values, and reports answers and notifications of the device', async () => {
   const device = await lamp(newUser());
   await desire(device.di, { [LIGHT.href]: { on: true }, note: 'for the flow' });
   await until(device.di, ({ reported }) => reported?.[LIGHT.href]?.on === true, 'it is on');
@@ -117,7 +117,7 @@ test('reads a resource that answers a write without its representation, and that
   await until(device.di, ({ reported }) => reported?.[LIGHT.href]?.level === 7, 'its state');
 });
 
-test('tells what cannot be written', async () => {
+test('reports values that cannot be written', async () => {
   const device = await lamp(newUser());
   await desire(device.di, { '/a/../b': { on: true }, [LIGHT.href]: 5, '/none': { on: true } });
   await until(device.di, ({ failed }) => Object.keys(failed ?? {}).length === 3, 'three failures');
@@ -129,7 +129,7 @@ test('tells what cannot be written', async () => {
   });
 });
 
-test('leaves devices of other protocols alone whose ids are UUIDs, too', async () => {
+test('ignores devices of other protocols whose ids are UUIDs', async () => {
   const id = '11111111-2222-4333-8444-555555555555';
   await desire(id, { [LIGHT.href]: { on: true } });
   const client = await mqtt.connectAsync(`mqtt://127.0.0.1:${port}`, { clientId: id });
@@ -142,7 +142,7 @@ test('leaves devices of other protocols alone whose ids are UUIDs, too', async (
   await client.endAsync(true);
 });
 
-test('tells what the device refuses, does not repeat it for each report, and forgets it with a new value', async () => {
+test('reports a refused value, does not resend it after each report, and clears the failure with a new value', async () => {
   const device = await lamp(newUser());
   const works = device.serve;
   device.serve = (request) => (request.method === 'POST' ? { code: '4.00' } : works(request));
@@ -163,7 +163,7 @@ test('tells what the device refuses, does not repeat it for each report, and for
   await eventually(() => device.state.on, 'it is on');
 });
 
-test('tries again for a moment when the device is out of order, and after its next sign-in', async () => {
+test('retries twice while the device answers 5.xx, and again after its next sign-in', async () => {
   const device = await lamp(newUser());
   const works = device.serve;
   device.serve = (request) => (request.method === 'POST' ? { code: '5.00' } : works(request));

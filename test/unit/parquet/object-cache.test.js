@@ -46,7 +46,7 @@ async function copyAll(cache, objects, usedAt) {
   }
 }
 
-test('has a copy while its object has the same ETag and size', async () => {
+test('reuses a copy while its object has the same ETag and size', async () => {
   const cache = new ObjectCache(folder, BUCKET, 10 * MIB);
   await copyAll(cache, [object(1)], 1);
   expect(cache.find(object(1))).toMatch(/\/date=2026-11-30\/part-1-00000001-[0-9a-f]{16}\.parquet$/);
@@ -55,7 +55,7 @@ test('has a copy while its object has the same ETag and size', async () => {
   expect(new ObjectCache(folder, { ...BUCKET, prefix: 'x/' }, MIB).find(object(1))).toBe('');
 });
 
-test('removes the copies that were used least recently, of any bucket, and no other files', async () => {
+test('evicts the least recently used copies of any bucket, and no other files', async () => {
   const cache = new ObjectCache(folder, BUCKET, 3 * MIB);
   fs.writeFileSync(path.join(folder, 'notes.parquet'), Buffer.alloc(5 * MIB));
   const other = new ObjectCache(folder, { ...BUCKET, bucket: 'other' }, 3 * MIB);
@@ -74,7 +74,7 @@ test('removes the copies that were used least recently, of any bucket, and no ot
   expect(fs.existsSync(path.join(folder, 'notes.parquet'))).toBe(true);
 });
 
-test('refuses objects that are larger together than the limit, before it removes anything', async () => {
+test('refuses objects larger in total than the limit before it evicts anything', async () => {
   const cache = new ObjectCache(folder, BUCKET, 2 * MIB);
   await copyAll(cache, [object(1)], 1);
   expect(() => cache.reserve([object(2), object(3), object(4, 1)])).toThrow(
@@ -83,12 +83,12 @@ test('refuses objects that are larger together than the limit, before it removes
   expect(cache.find(object(1))).not.toBe('');
 });
 
-test('refuses objects that the disk has no room for', () => {
+test('refuses objects that do not fit on the disk', () => {
   const cache = new ObjectCache(folder, BUCKET, 2 ** 60);
   expect(() => cache.reserve([object(1, 2 ** 55)])).toThrow(/have to be fetched, and the disk of .* has/);
 });
 
-test('keeps nothing of an object whose bytes end early, and removes what a kill left', async () => {
+test('keeps no part of a truncated object, and removes files left by a kill', async () => {
   const cache = new ObjectCache(folder, BUCKET, 2 * MIB);
   const ending = {
     download: async () => ({

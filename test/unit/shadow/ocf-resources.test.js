@@ -62,7 +62,7 @@ const carry = (i, state) =>
     .catch((/** @type {Error} */ error) => error.message);
 const posts = () => world.sent.filter(({ method }) => method === 'POST').length;
 
-test('leaves keys that are no hrefs, and other devices, to the engine', async () => {
+test('passes keys that are not hrefs, and other devices, to the engine', async () => {
   expect(await carry(1, { rate: 5 })).toBe('offline');
   const other = { device: 'pump-7', payload: Buffer.from('{"state":{"/light":{}}}') };
   expect(await world.resources.carry(other)).toBe('offline');
@@ -71,7 +71,7 @@ test('leaves keys that are no hrefs, and other devices, to the engine', async ()
   expect(world.sent).toEqual([]);
 });
 
-test('takes the difference of each dialect', async () => {
+test('accepts the difference of each dialect', async () => {
   expect(stateOf(Buffer.from('{"/light":{"on":true},"$version":3}'))).toMatchObject({
     '/light': { on: true }
   });
@@ -87,7 +87,7 @@ test.each([
   expect([world.sent.length, world.resources.failures(deviceOf(1))]).toEqual([1, null]);
 });
 
-test('sends a refused value again after a pause that doubles, at once after a new connection', async () => {
+test('resends a refused value after a pause that doubles, and immediately after a new connection', async () => {
   world.code = REFUSED;
   const state = { '/light': { on: true } };
   const counts = [];
@@ -157,7 +157,7 @@ describe('while a device reports nothing', () => {
   });
 });
 
-test('writes a value again that the device gives up, after a time that doubles, and others meanwhile', async () => {
+test('rewrites a value that the device does not keep after a time that doubles, and writes others meanwhile', async () => {
   const ends = [];
   for (const now of [0, 999, 1000, 2999, 3000, 6999, 7000]) {
     world.now = now;
@@ -173,7 +173,7 @@ test('writes a value again that the device gives up, after a time that doubles, 
   expect(await carry(1, { '/button': { pressed: true } })).toBe('taken');
 });
 
-test('sends a value that got 5.xx or no answer three times at once, and then after a pause', async () => {
+test('sends a value three times after a 5.xx or no answer, and then after a pause', async () => {
   world.code = BROKEN;
   const ends = [];
   for (let i = 0; i < 5; i++) ends.push(await carry(1, { '/light': { on: true } }));
@@ -190,7 +190,7 @@ test('sends a value that got 5.xx or no answer three times at once, and then aft
   expect(posts()).toBe(4);
 });
 
-test('writes the others first when a resource does not answer in time', async () => {
+test('writes other resources before one that did not answer in time', async () => {
   world.silent = 'a';
   const ends = [];
   for (let i = 0; i < 2; i++) ends.push(await carry(1, { '/a': { on: true }, '/b': { on: true } }));
@@ -202,7 +202,7 @@ test('writes the others first when a resource does not answer in time', async ()
   });
 });
 
-test('observes 1,000 resources, and ends the one that was written least recently', async () => {
+test('observes 1,000 resources, and stops observing the least recently written one', async () => {
   for (let i = 0; i <= 1000; i++) {
     await carry(i, { '/light': { on: true } });
     if (i === 500) await carry(0, { '/light': { on: false } });
@@ -213,7 +213,7 @@ test('observes 1,000 resources, and ends the one that was written least recently
   expect(world.observed.filter(({ state }) => state !== 'ended')).toEqual([]);
 });
 
-test('knows the failures of 1,000 devices', async () => {
+test('keeps the failures of 1,000 devices', async () => {
   world.code = REFUSED;
   for (let i = 0; i <= 1000; i++) await carry(i, { '/light': { on: true } });
   expect(world.resources.failures(deviceOf(0))).toBeNull();
@@ -222,7 +222,7 @@ test('knows the failures of 1,000 devices', async () => {
   });
 });
 
-test('observes what is desired of a device that connects', async () => {
+test('observes the desired resources of a device that connects', async () => {
   await world.resources.connected(deviceOf(1), async () => ['/light', 'rate', '/a/../b', '/fan']);
   expect(world.observed.map(({ path }) => path.join('/'))).toEqual(['light', 'fan']);
 });

@@ -1,5 +1,5 @@
 'use strict';
-// The files of a bucket that count, as copies on this machine, for programs that read files.
+// Copies the files that the manifests of a bucket name to this machine, for programs that read files.
 
 const fs = require('node:fs');
 const { setTimeout: delay } = require('node:timers/promises');

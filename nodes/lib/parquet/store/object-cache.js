@@ -3,15 +3,15 @@
 //
 //   FOLDER/<bucket: 16 hex digits>/date=2026-11-30/part-mx39np8z-7de8f0e6-<ETag: 16 hex digits>.parquet
 //
-// The names have all that is known of a copy: it counts if the object still has this ETag and this size. The time of a
-// file is that of its last use.
+// The name of a copy holds the ETag of its object. A copy is valid while the object has this ETag and this size. The
+// modification time of a file is the time of its last use.
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 const { StoreError } = require('./store-error');
 
-/** What may be removed. Whatever else is in the folder belongs to others. */
+/** Files that this class may remove. Other files in the folder are not its own. */
 const COPY =
   /^[0-9a-f]{16}\/date=[^/]+\/(?:part-[0-9a-z]+-[0-9a-f]{8}|_manifest)-[0-9a-f]{16}\.(?:parquet|json)(?:\.new)?$/;
 const DRAFT = '.new';
