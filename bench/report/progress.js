@@ -1,6 +1,8 @@
 'use strict';
 // Shows the progress of the benchmark: a bar on a terminal, else a line per run.
 
+const { headline } = require('./report');
+
 /** @param {number} seconds @returns {string} */
 function duration(seconds) {
   const minutes = Math.round(seconds / 60);
@@ -55,7 +57,7 @@ class Progress {
     if (error) this.failed += 1;
     this.measured.set(keyOf(turn), seconds);
     this.turn = undefined;
-    const state = error ? `FAILED: ${error.split('\n')[0]}` : 'done';
+    const state = error ? `FAILED: ${headline(error)}` : 'done';
     const rounds = (this.turns.at(-1)?.round ?? 0) + 1;
     const head = `${this.done}/${this.turns.length}, round ${turn.round + 1}/${rounds}`;
     const line = `${head}: ${turn.chapter}, ${turn.entry.label}: ${state}, ${duration(this.secondsLeft())} left`;

@@ -135,12 +135,24 @@ function ratioOf(name, values, target) {
   return [{ name, target, median: median(known), low: Math.min(...known), high: Math.max(...known) }];
 }
 
+/**
+ * Returns the first line of an error. If that announces the output of a program, the last line of the output follows.
+ * @param {unknown} error @returns {string}
+ */
+function headline(error) {
+  const [first, ...rest] = String(error).trim().split('\n');
+  return first.endsWith(':') && rest.length > 0
+    ? `${first} ${/** @type {string} */ (rest.at(-1)).trim()}`
+    : first;
+}
+
 module.exports = {
   badLines,
   cells,
   columnTable,
   conditions,
   fixed,
+  headline,
   list,
   markdown,
   median,

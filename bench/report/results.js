@@ -4,7 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { isMet } = require('./criteria');
-const { markdown, list } = require('./report');
+const { headline, markdown, list } = require('./report');
 const { faultWarnings, runWarnings } = require('./warnings');
 
 /**
@@ -110,10 +110,7 @@ function ratioTable(ratios) {
 const failures = (outcomes) =>
   outcomes
     .filter(({ error }) => error)
-    .map(
-      ({ chapter, key, round, error }) =>
-        `${chapter} ${key}, round ${round + 1}: ${String(error).split('\n')[0]}`
-    );
+    .map(({ chapter, key, round, error }) => `${chapter} ${key}, round ${round + 1}: ${headline(error)}`);
 
 /** @param {string[]} lines */
 const bullets = (lines) => lines.map((line) => `- ${line}`).join('\n');

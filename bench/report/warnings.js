@@ -3,6 +3,7 @@
 
 const os = require('node:os');
 const { governors } = require('../harness/machine');
+const { headline } = require('./report');
 
 /** @typedef {import('../options/chapter').Plan} Plan @typedef {import('../options/chapter').Outcome} Outcome */
 
@@ -123,7 +124,7 @@ function runWarnings(outcomes, plan) {
 
 /** @param {Outcome} outcome @returns {string[]} lost, duplicate and reordered records, an unclean exit, or the error */
 function faults({ result, error }) {
-  if (error) return [error.split('\n')[0]];
+  if (error) return [headline(error)];
   const { verdict, arrived, cleanEnd } = result ?? {};
   const found = [];
   if (verdict?.lost > 0) {

@@ -41,9 +41,17 @@ const FROM = 0.6;
  * @typedef {'system' | 'harness' | 'others' | 'neither' | 'not reached'} Limit others: other programs
  */
 
-/** @param {number} from msg/s @param {number} growth of each step @param {number} count @returns {number[]} */
+/** The generator accepts no higher rate (kMaxRate in bench/loadgen/options.cc). */
+const MOST_RATE = 1e7;
+
+/**
+ * Returns the rates of a staircase, which ends early at the generator's highest rate.
+ * @param {number} from msg/s @param {number} growth of each step @param {number} count @returns {number[]}
+ */
 const rates = (from, growth, count) =>
-  Array.from({ length: count }, (_, i) => Math.max(1, Math.round(from * growth ** i)));
+  Array.from({ length: count }, (_, i) => Math.max(1, Math.round(from * growth ** i))).filter(
+    (rate) => rate <= MOST_RATE
+  );
 
 /**
  * @param {number[]} found rates of the rounds before

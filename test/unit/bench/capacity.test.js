@@ -47,6 +47,10 @@ describe('a staircase', () => {
     expect(rates(2000, 2, 3)).toEqual([2000, 4000, 8000]);
   });
 
+  test('ends at the highest rate that the generator accepts', () => {
+    expect(rates(4e6, 2, 5)).toEqual([4e6, 8e6]);
+  });
+
   test('finds the last step before the first that failed, regardless of later steps', () => {
     const found = lastGood([step(1000), step(1150), step(1322, { p99Ms: 2500 }), step(1521)]);
     expect(found).toMatchObject({ rate: 1150, why: 'p99 2.5 s', failed: { rate: 1322 } });

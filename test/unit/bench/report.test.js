@@ -5,6 +5,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const { loadChapters } = require('../../../bench/options/chapter');
+const { headline } = require('../../../bench/report/report');
 const { begin, end, replaceSection, resultsSection } = require('../../../bench/report/results-page');
 const {
   joinResults,
@@ -218,4 +219,11 @@ describe('results of several runs', () => {
   test('cannot be joined when two of them have the same chapter', () => {
     expect(() => joinResults([results(), results()])).toThrow('peers is in two of the results');
   });
+});
+
+test('shows the last line of the output of a program that failed', () => {
+  expect(headline('loadgen exited; its last output:\nready\n--steps must be …\n')).toBe(
+    'loadgen exited; its last output: --steps must be …'
+  );
+  expect(headline('Error: no such file\n    at open')).toBe('Error: no such file');
 });
