@@ -38,7 +38,7 @@ const OPTIONS = {
   print: `  --print            print the unit and install nothing`,
   user: `  --user NAME        user of the service; default seganet`,
   'unit-dir': `  --unit-dir DIR     folder for the unit; default ${DEFAULT_UNITS}`,
-  open: `  --open             events: only those that last`,
+  open: `  --open             events: only open events`,
   acknowledge: `  --acknowledge ID   events: acknowledge this event`,
   rate: `  --rate N           drain: devices to disconnect per second; default ${DRAIN_RATE.initial}`,
   to: `  --to SERVER        drain: tell MQTT 5 devices to connect to this gateway instead, such as gw-b.example:1883`,
@@ -55,7 +55,7 @@ const OPTIONS = {
   format: `  --format NAME      query: ${FORMATS.join(', ')}; default table. json: one object a line`,
   engine: `  --engine ID        shadow: id of the engine node; default: the first one that has shadows`,
   after: `  --after DEVICE     shadow list: begin behind this device`,
-  limit: `  --limit N          shadow list: at most so many; default ${LIMIT.initial}, at most ${LIMIT.most}`,
+  limit: `  --limit N          shadow list: maximum number of shadows; default ${LIMIT.initial}, at most ${LIMIT.most}`,
   'if-version': `  --if-version N     shadow set: only if the shadow has this version; 0 = there is none`,
   json: `  --json             print one JSON object`
 };

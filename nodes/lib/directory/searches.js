@@ -48,7 +48,7 @@ class Searches {
   /** Call it when the file of the things was replaced: the thread has the old one open. */
   reopen() {
     this.#thread.renew(
-      new DirectoryError(503, 'The file of the directory was replaced meanwhile. Search again.')
+      new DirectoryError(503, 'The file of the directory was replaced during the search. Search again.')
     );
   }
 

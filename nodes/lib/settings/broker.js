@@ -157,7 +157,7 @@ const rows = /** @type {const} */ ({
     pattern: /^[^$/+#\0][^/+#\0]{0,127}$/,
     shape: 'a name without /, + and #',
     variable: 'SEGANET_CLUSTER_NAME',
-    help: 'cluster: name of all gateways in command topics (cmd/NAME/DEVICE/…), of which one gets each command.'
+    help: 'cluster: name of all gateways in command topics (cmd/NAME/DEVICE/…); one of them gets each command.'
   },
   sparkplugGroup: {
     type: 'text',

@@ -95,7 +95,7 @@ function warningsOf(scheme, desired, { link, qdiscs }) {
     );
   }
   if (scheme !== 'htb') {
-    warnings.push('Strict bands: urgent traffic that fills the line starves the other bands meanwhile.');
+    warnings.push('Strict bands: urgent traffic that fills the line starves the other bands.');
   }
   if (scheme.includes('pfifo_fast')) {
     warnings.push('pfifo_fast counts its bands together and uses only SO_PRIORITY, not DSCP.');
