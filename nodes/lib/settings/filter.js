@@ -58,7 +58,7 @@ function parseFilter(values) {
   }
   checkPath(path);
   if (mode === 'change') return { mode, path, band, percent: bandUnit === 'percent', everyS };
-  if (low > high) throw new RangeError(`The range ends at ${high}, below its begin at ${low}.`);
+  if (low > high) throw new RangeError(`The range ends at ${high}, below its start at ${low}.`);
   return { mode, path, low, high };
 }
 

@@ -83,7 +83,7 @@ test('shares commands only if that is on, by two topics with valid names', () =>
     devices: 'seganet.devices'
   });
   expect(() => optionsOf({ commands: 'on', commandsTopic: 'a/b' })).toThrow(
-    /'a\/b' is no name of a Kafka topic/
+    /'a\/b' is not the name of a Kafka topic/
   );
   expect(() => optionsOf({ commands: 'on', commandsTopic: 'a', devicesTopic: 'a' })).toThrow(
     /Give each its own/

@@ -75,7 +75,7 @@ test.each([
   [{ mode: 'change', everyS: '86401' }, /"everyS" must be a whole number from 0 to 86400/],
   [{ mode: 'rate', records: '0' }, /"records" must be a whole number from 1/],
   [{ mode: 'range', low: 'x' }, /"low" must be a number, not "x"/],
-  [{ mode: 'range', low: '2', high: '1' }, /^The range ends at 1, below its begin at 2/],
+  [{ mode: 'range', low: '2', high: '1' }, /^The range ends at 1, below its start at 2/],
   [{ mode: 'window' }, /^The window has no values/],
   [{ mode: 'window', values: ' , ,' }, /^The value "" is not a path/],
   [{ mode: 'window', values: 'a, b.' }, /^The value "b." is not a path \(column 3/],

@@ -128,7 +128,7 @@ function sharedTopics(commands, devices) {
   const wrong = [commands, devices].find((topic) => !isTopicName(topic));
   if (wrong !== undefined)
     throw new TypeError(
-      `'${shown(wrong)}' is no name of a Kafka topic. Use letters, digits, dot, underscore and hyphen.`
+      `'${shown(wrong)}' is not the name of a Kafka topic. Use letters, digits, dot, underscore and hyphen.`
     );
   if (commands === devices)
     throw new TypeError(`Commands and devices have the same topic '${shown(devices)}'. Give each its own.`);

@@ -51,7 +51,7 @@ function parseTopics(entered) {
   const wrong = topics.find((topic) => !isTopicName(topic));
   if (wrong !== undefined) {
     throw new Error(
-      `The topic "${shown(wrong)}" is no name of a Kafka topic. Use letters, digits, dot, underscore and hyphen.`
+      `The topic "${shown(wrong)}" is not the name of a Kafka topic. Use letters, digits, dot, underscore and hyphen.`
     );
   }
   return topics;

@@ -59,7 +59,7 @@ function regionSettings(RED, node, values, gateway) {
   }
   if (!isTopicName(topic)) {
     throw new Error(
-      `The topic of the regions, "${topic}", is no name of a Kafka topic. Use letters, digits, dot, underscore and hyphen.`
+      `The topic of the regions, "${topic}", is not the name of a Kafka topic. Use letters, digits, dot, underscore and hyphen.`
     );
   }
   const names = parseNames(values.regionPeers);
