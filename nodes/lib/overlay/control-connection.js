@@ -118,7 +118,7 @@ class ControlConnection {
       return this.#malformed('a line that is not JSON');
     }
     if (message === null || typeof message !== 'object' || Array.isArray(message))
-      return this.#malformed('a line that is no object');
+      return this.#malformed('a line that is not an object');
     if (message.id === undefined) return this.#onEvent(message);
     const pending = this.#pending.get(message.id);
     if (!pending) return;
@@ -132,7 +132,7 @@ class ControlConnection {
   /** @param {string} what */
   #malformed(what) {
     this.#end(
-      new OverlayError(`${this.#path} is no control socket of the overlay: it sent ${what}.`, {
+      new OverlayError(`${this.#path} is not a control socket of the overlay: it sent ${what}.`, {
         code: 'protocol'
       })
     );

@@ -57,7 +57,7 @@ class OverlayProgram {
     if (!url) {
       // A membership may still come, by the program's own command join.
       this.#handlers.onProblem(
-        `This machine is no node of an overlay yet: ${folder} has no membership. To join a network, enter the address of its services, the fingerprint of its root and the token of an invitation.`
+        `This machine is not a node of an overlay yet: ${folder} has no membership. To join a network, enter the address of its services, the fingerprint of its root and the token of an invitation.`
       );
       return this.#openLater(this.#backoff.maxMs);
     }

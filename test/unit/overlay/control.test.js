@@ -61,7 +61,7 @@ test.each([
 ])('a line that is %s ends the connection', async (_, line) => {
   program.answer = () => line;
   await expect(connect().request('status')).rejects.toThrow(
-    /is no control socket of the overlay: it sent a line/
+    /is not a control socket of the overlay: it sent a line/
   );
 });
 

@@ -29,9 +29,9 @@ test('uses the folder of the user without a folder', () => {
 test.each([
   [{ folder: 'data' }, /"data" is relative. Enter the whole path/],
   [{ folder: '/a\0b' }, /must not contain NUL/],
-  [{ ...S3, endpoint: 'ftp://x' }, /"ftp:\/\/x" is no address of a store/],
-  [{ ...S3, endpoint: 'https://user:pw@x' }, /is no address of a store/],
-  [{ ...S3, bucket: 'A' }, /"A" is no name of a bucket/],
+  [{ ...S3, endpoint: 'ftp://x' }, /"ftp:\/\/x" is not the address of a store/],
+  [{ ...S3, endpoint: 'https://user:pw@x' }, /is not the address of a store/],
+  [{ ...S3, bucket: 'A' }, /"A" is not the name of a bucket/],
   [{ ...S3, prefix: 'a b' }, /The prefix "a b" is wrong/],
   [{ ...S3, secretKey: '' }, /no access key or no secret key/]
 ])('refuses %j', (config, sentence) => {

@@ -20,7 +20,7 @@ const SENTENCES = {
   owner: new Refusal('4.03', 'Only the owner of the group may do that.'),
   last: new Refusal('4.03', 'The owner cannot leave the group, but delete it.'),
   device: new Refusal('4.03', 'A device belongs to another user, or does not exist.'),
-  member: new Refusal('4.04', 'The user is no member of the group.')
+  member: new Refusal('4.04', 'The user is not a member of the group.')
 };
 
 /** @param {OcfCloud} cloud @param {Peer} peer @param {Request} request @returns {Promise<Answer>} */

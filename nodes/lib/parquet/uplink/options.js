@@ -64,11 +64,11 @@ function bucketOf({ endpoint, bucket, prefix, region, accessKey = '', secretKey 
   const url = URL.canParse(endpoint) ? new URL(endpoint) : null;
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.search || url.hash)
     throw new TypeError(
-      `The endpoint "${shown(endpoint)}" is no address of a store. Enter a URL such as https://s3.eu-central-1.amazonaws.com.`
+      `The endpoint "${shown(endpoint)}" is not the address of a store. Enter a URL such as https://s3.eu-central-1.amazonaws.com.`
     );
   if (!BUCKET.test(bucket))
     throw new TypeError(
-      `"${shown(bucket)}" is no name of a bucket. Use 3 to 63 lower-case letters, digits, dots and hyphens.`
+      `"${shown(bucket)}" is not the name of a bucket. Use 3 to 63 lower-case letters, digits, dots and hyphens.`
     );
   if (!PREFIX.test(prefix))
     throw new TypeError(
