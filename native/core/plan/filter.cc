@@ -64,6 +64,7 @@ Filter::Filter(const FilterOptions& options) : options_(options), hash_(SecretNu
 }
 
 bool Filter::Passes(const Record& record) {
+  has_seen_ = false;
   switch (options_.mode) {
     case FilterMode::kPass:
     case FilterMode::kBlock: {
@@ -136,8 +137,8 @@ bool Filter::IsWithinRate(const Record& record) {
 }
 
 void Filter::Forget() {
-  // What Passes() has just seen is the last in the list.
-  if (known_.empty()) return;
+  // A record without a value to compare passed, too.
+  if (!has_seen_) return;
   Known& last = known_.back();
   if (options_.mode == FilterMode::kRate) {
     --last.count;
@@ -148,6 +149,7 @@ void Filter::Forget() {
 }
 
 Filter::Known* Filter::Remember(std::string_view device, std::string_view topic, bool* is_new) {
+  has_seen_ = true;
   const uint64_t key = hash_.HashOf(device, topic);
   const auto it = latest_.find(key);
   *is_new = it == latest_.end();

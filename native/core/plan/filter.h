@@ -99,6 +99,7 @@ class Filter {
   // Keys are hashes that nobody can predict, so that long ids and topics need no memory.
   const SecretNumbers hash_;
   std::list<Known> known_;  // least recently seen first
+  bool has_seen_ = false;   // the last record had a key: that of known_.back()
   std::unordered_map<uint64_t, std::list<Known>::iterator> latest_;
 };
 

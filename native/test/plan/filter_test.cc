@@ -160,6 +160,16 @@ TEST(Filter, PassesARecordAgainThatNothingTook) {
   EXPECT_FALSE(rate.Passes(Made("d", "t", "1")));
 }
 
+// Such a record passes without a comparison.
+TEST(Filter, ARecordWithoutTheValueThatNothingTookForgetsNoOtherDevice) {
+  Filter filter({.mode = FilterMode::kChange, .path = "t"});
+  EXPECT_TRUE(filter.Passes(Made("d", "t", R"({"t":1})")));
+  EXPECT_TRUE(filter.Passes(Made("e", "t", R"({"x":1})")));
+  filter.Forget();
+  EXPECT_EQ(filter.keys(), 1u);
+  EXPECT_FALSE(filter.Passes(Made("d", "t", R"({"t":1})")));
+}
+
 TEST(Filter, ValidatesItsOptions) {
   const auto message = [](const FilterOptions& options) { return Validate(options).message(); };
   EXPECT_EQ(message({.mode = FilterMode::kPass, .when = ""}),
