@@ -96,7 +96,7 @@ test('refuses a source without topics, a device or a cluster', async () => {
   expect(errors()).toEqual(
     expect.arrayContaining([
       ['none', expect.stringMatching(/topics are missing/)],
-      ['name', expect.stringMatching(/"a\/b" is no name/)],
+      ['name', expect.stringMatching(/"a\/b" is not the name/)],
       ['device', expect.stringMatching(/header with the device id is missing/)],
       ['away', expect.stringMatching(/No Kafka cluster is chosen/)]
     ])

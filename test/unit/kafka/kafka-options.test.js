@@ -72,7 +72,7 @@ test('gives class 1 a producer of its own', () => {
 test('parses the topics of a source', () => {
   expect(parseTopics('a, b.c\na')).toEqual(['a', 'b.c']);
   expect(() => parseTopics(' ')).toThrow(/missing/);
-  expect(() => parseTopics('a/b')).toThrow(/"a\/b" is no name/);
+  expect(() => parseTopics('a/b')).toThrow(/"a\/b" is not the name/);
   expect(() => parseTopics(Array.from({ length: 101 }, (_, i) => `t${i}`).join())).toThrow(/more than 100/);
 });
 

@@ -29,7 +29,7 @@ class Watchdog {
     const { roster, now, found } = this.#parts;
     if (now() < this.#lookAt || this.#isAsking) return;
     this.#lookAt = now() + LOOK_MS;
-    for (const name of roster.listenAgain()) found(name, 'its records waited, and no wake had been requested');
+    for (const name of roster.listenAgain()) found(name, 'its records waited, but no wake was requested');
     // The list costs the keeper more than a lease, so it is asked for only if somebody waits for it.
     if (roster.refused().length === 0) return;
     this.#isAsking = true;

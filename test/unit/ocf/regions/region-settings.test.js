@@ -76,7 +76,7 @@ describe('the settings of a region', () => {
     ['a port above 65535', { regionAddress: 'coaps+tcp://a:70000' }, {}, 'no valid host or port'],
     ['no TLS node', { regionTls: '' }, {}, 'no TLS node'],
     ['no cluster', { regionKafka: '' }, {}, 'No Kafka cluster'],
-    ['a topic that Kafka does not allow', { regionTopic: 'a b' }, {}, 'no name of a Kafka topic'],
+    ['a topic that Kafka does not allow', { regionTopic: 'a b' }, {}, 'not the name of a Kafka topic'],
     ['more than 64 names', { regionPeers: Array(65).fill('x').join() }, {}, 'more than 64 names'],
     ['no authority', {}, { tls: { addTLSOptions: () => ({ cert: 'c', key: 'k' }) } }, 'no CA certificate'],
     ['no key', {}, { tls: { addTLSOptions: () => ({ ca: 'c' }) } }, 'no certificate or no private key'],
