@@ -58,11 +58,12 @@ class Reader {
     const [row, records] = [Number(head.id), Number(head.records)];
     const body = this.#body(database, row);
     if (body === null) return false;
+    const unread = body.length === 0;
     // Given an empty body, the engine answers 'corrupt': it counts the records and continues behind the row. missing()
     // would end the whole range that it requested.
-    if (source.loaded(row, records, body) === 'corrupt') {
-      this.#quarantine(row, node, recordClass, records, body.length === 0);
-    }
+    const verdict = source.loaded(row, records, body);
+    free(body);
+    if (verdict === 'corrupt') this.#quarantine(row, node, recordClass, records, unread);
     return true;
   }
 
@@ -100,6 +101,14 @@ class Reader {
       `A chunk of the log is damaged: ${reason}. It was moved to quarantine; list it with: seganet-log inspect. Check for disk errors (dmesg).`
     );
   }
+}
+
+/**
+ * Frees the bytes of a body, which the engine has copied. V8 collects them only when such bytes take tens of megabytes.
+ * @param {Uint8Array} body
+ */
+function free(body) {
+  if (body !== EMPTY) /** @type {ArrayBuffer} */ (body.buffer).transfer(0);
 }
 
 exports.Reader = Reader;

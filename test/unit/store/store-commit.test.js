@@ -187,6 +187,22 @@ describe('reading back', () => {
     expect(types.filter((type) => type === 'loaded')).toHaveLength(30);
   });
 
+  test('frees the bytes of each body when the engine has it, without waiting for V8', async () => {
+    const made = rig();
+    await made.save(...Array.from({ length: 30 }, () => ({ bytes: 60000 })));
+    /** @type {Uint8Array[]} */
+    const bodies = [];
+    const { loaded } = made.source;
+    made.source.loaded = function keep(row, records, bytes) {
+      bodies.push(bytes);
+      return loaded.call(this, row, records, bytes);
+    };
+    made.source.want('uplink', 3);
+    await until(() => made.events('missing').length === 1);
+    expect(made.events('loaded').map(({ verdict }) => verdict)).toEqual(Array(30).fill('ok'));
+    expect(bodies.map(({ length }) => length)).toEqual(Array(30).fill(0));
+  });
+
   test('deletes an expired chunk', async () => {
     const made = rig({ isExpired: (row) => row === 1 });
     await made.save({}, {});
