@@ -1,5 +1,6 @@
 'use strict';
 
+const { Worker } = require('node:worker_threads');
 const { compactAgain, compactWhenIdle } = require('../../../nodes/lib/base/compact-heap');
 
 /** CPU time of the process so far, µs. */
@@ -59,6 +60,34 @@ async function toldAgain() {
   while (jest.getTimerCount() === 0)
     await new Promise((resolve) => jest.requireActual('node:timers').setImmediate(resolve));
 }
+
+test('reaches the other threads without loading modules there', async () => {
+  const file = require.resolve('../../../nodes/lib/base/compact-heap');
+  const worker = new Worker(
+    `const { parentPort } = require('node:worker_threads');
+    const { setInterval: start } = globalThis;
+    let timers = 0;
+    globalThis.setInterval = (...args) => {
+      if (++timers === 2)
+        setImmediate(() => parentPort.postMessage(process.moduleLoadList.filter((name) => !before.has(name))));
+      return start(...args);
+    };
+    require(${JSON.stringify(file)}).compactWhenIdle(() => {});
+    const before = new Set(process.moduleLoadList);
+    parentPort.postMessage('ready');
+    parentPort.once('message', () => {});`,
+    { eval: true }
+  );
+  const next = () => new Promise((resolve) => worker.once('message', resolve));
+  try {
+    expect(await next()).toBe('ready');
+    const told = next();
+    compactAgain();
+    expect(await told).toEqual([]);
+  } finally {
+    await worker.terminate();
+  }
+});
 
 test('does not take the time in which the process was stopped for idleness', () => {
   const now = jest.spyOn(performance, 'now');
