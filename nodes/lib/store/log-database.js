@@ -194,6 +194,11 @@ class Database {
     this.db.exec(`PRAGMA incremental_vacuum(${pages})`);
   }
 
+  /** Frees the pages that SQLite keeps in memory; later statements read them again. */
+  releaseMemory() {
+    this.db.exec('PRAGMA shrink_memory');
+  }
+
   /** True if another file, or none, has our name now: written data would be lost. */
   isReplaced() {
     return identity(this.file) !== this.identity;

@@ -144,6 +144,17 @@ class Store {
     await copyDatabase(database.db, file, () => this.stopping !== null || this.isStopped);
   }
 
+  /** Frees the memory that SQLite keeps for later statements. Call it when the log is idle. */
+  releaseMemory() {
+    const { database, isBroken } = this.recovery;
+    if (!database || isBroken) return;
+    try {
+      database.releaseMemory();
+    } catch (error) {
+      this.fault(error);
+    }
+  }
+
   /** @returns {number} bytes of the database and its WAL, 0 = unknown */
   get fileBytes() {
     try {

@@ -62,7 +62,8 @@ const { store, sessions, deadLetters, onMessage } = require(workerData.parts).ma
  */
 function threadWrites() {
   try {
-    return Number(/^wchar: (\d+)/m.exec(fs.readFileSync('/proc/thread-self/io', 'latin1'))?.[1]);
+    // With any other encoding, Node.js allocates 64 KB for each read of a file without a size.
+    return Number(/^wchar: (\d+)/m.exec(fs.readFileSync('/proc/thread-self/io', 'utf8'))?.[1]);
   } catch {
     return NaN;
   }
@@ -171,6 +172,9 @@ port.on('message', (message) => {
 
 second = new QuietTimer(activity, everySecond);
 
-compactWhenIdle(() => compactHeap(native.releaseMemory));
+compactWhenIdle(() => {
+  store.releaseMemory?.();
+  compactHeap(native.releaseMemory);
+});
 report();
 store.start();

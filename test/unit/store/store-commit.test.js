@@ -203,6 +203,22 @@ describe('reading back', () => {
     expect(bodies.map(({ length }) => length)).toEqual(Array(30).fill(0));
   });
 
+  test('goes on after the memory of SQLite was released', async () => {
+    const made = rig();
+    const release = () => made.store.releaseMemory();
+    release(); // not open yet, or just so
+    await made.save(...Array.from({ length: 40 }, () => ({ bytes: 60000 })));
+    release();
+    made.source.want('uplink', 3);
+    await until(() => made.events('missing').length === 1);
+    expect(made.events('loaded')).toHaveLength(40);
+    release();
+    expect(await made.save({})).toEqual([41]);
+    await made.stop();
+    release();
+    expect(inspect(made.directory)).toMatchObject({ integrity: 'ok', chunks: { length: 41 } });
+  });
+
   test('deletes an expired chunk', async () => {
     const made = rig({ isExpired: (row) => row === 1 });
     await made.save({}, {});
