@@ -55,7 +55,9 @@ function networkOf(address) {
   const host = address
     .replace(/:\d+$/, '')
     .replace(/^\[|\]$/g, '')
-    .replace(/%.*$/, '');
+    .replace(/%.*$/, '')
+    // An IPv4 address as a socket on :: shows it (RFC 4291, 2.5.5.2). All of them are in one /64.
+    .replace(/^::ffff:(?=\d+\.)/i, '');
   if (!net.isIPv6(host)) return host;
   const [head, tail = ''] = host.split('::');
   const groups = head.split(':').filter(Boolean);

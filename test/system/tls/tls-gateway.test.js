@@ -3,7 +3,9 @@
 
 const { execFile } = require('node:child_process');
 const fs = require('node:fs');
+const net = require('node:net');
 const { promisify } = require('node:util');
+const mqtt = require('mqtt');
 const { Authority } = require('../../fixtures/devices/authority');
 const { startCloud } = require('../../../bench/harness/cloud');
 const { receive } = require('../../fixtures/devices/device');
@@ -54,6 +56,29 @@ test('delivers acknowledged records of a device with a password over TLS under i
   expect(receiver.records()).toHaveLength(1);
   await receiver.close();
 }, 60000);
+
+test('wrong passwords of a device delay no device of another IPv4 address, also at a listener on ::', async () => {
+  const env = { ...environment('tcp'), SEGANET_DEVICE_HOST: '::' };
+  gateway = await startGateway(cloud, { env });
+  /** Resolves to 'connect' or 'close'. */
+  const logIn = async (localAddress, password) => {
+    const socket = () => net.connect({ port: gateway.port, host: '127.0.0.1', localAddress });
+    const client = new mqtt.MqttClient(socket, { clientId: localAddress, username: 'pump-1', password, reconnectPeriod: 0 }); // prettier-ignore
+    client.on('error', () => {});
+    const event = await new Promise((resolve) => {
+      for (const name of ['connect', 'close']) client.once(name, () => resolve(name));
+    });
+    await client.endAsync(true);
+    return event;
+  };
+  for (let i = 0; i < 8; i++) expect(await logIn('127.0.0.2', 'wrong')).toBe('close');
+  // These wait for their turn, 2 and 4 s.
+  const guesses = [1, 2].map(() => logIn('127.0.0.2', 'wrong'));
+  const beganAt = performance.now();
+  expect(await logIn('127.0.0.3', 'secret')).toBe('connect');
+  expect(performance.now() - beganAt).toBeLessThan(1500);
+  await Promise.all(guesses);
+}, 120000);
 
 test('accepts a device with a pre-shared key beside a certificate of the listener, but not one that only knows the identity', async () => {
   const key = '00112233445566778899aabbccddeeff';
