@@ -8,6 +8,7 @@ const { prepareHome } = require('./flows/launcher/home');
 const { logLine } = require('./flows/launcher/log');
 const { guardOf } = require('./flows/launcher/guard');
 const { readerWith } = require('./flows/launcher/metrics-token');
+const { nodeLogin } = require('./flows/launcher/node-login');
 const {
   forgetNodes,
   packagesWithoutNodes,
@@ -64,7 +65,7 @@ function authenticated(username, hash) {
       users: [{ username, password: hash, permissions: '*' }],
       ...(token && { tokens: readerWith(token) })
     },
-    httpNodeAuth: { user: username, pass: hash }
+    httpNodeAuth: nodeLogin(username, hash)
   };
 }
 

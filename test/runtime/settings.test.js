@@ -192,7 +192,6 @@ describe('settings.js', () => {
     });
     expect(settings.uiHost).toBe('0.0.0.0');
     expect(settings.adminAuth.users).toEqual([{ username: 'admin', password: hash, permissions: '*' }]);
-    expect(settings.httpNodeAuth).toEqual({ user: 'admin', pass: hash });
   });
 });
 
