@@ -59,7 +59,7 @@ function environmentOf(home, env = process.env) {
   /** @type {NodeJS.ProcessEnv} */
   let settings = {};
   try {
-    if (fs.existsSync(file)) settings = parseEnv(readRegular(file));
+    if (fs.existsSync(file)) settings = Object.assign({}, ...linesOf(file).map((line) => parseEnv(line)));
   } catch (error) {
     const { message } = /** @type {Error} */ (error);
     throw new CliError(
@@ -67,27 +67,60 @@ function environmentOf(home, env = process.env) {
       EXIT.CANNOT
     );
   }
-  return { ...settings, ...env, SEGANET_HOME: home };
+  // An empty variable counts as unset.
+  const set = Object.entries(env).filter(([name, value]) => value?.trim() || !(name in settings));
+  return { ...settings, ...Object.fromEntries(set), SEGANET_HOME: home };
 }
 
-/** A comment, an empty line, or NAME=value. Node ignores other lines silently. */
-const LINE = /^\s*(#.*)?$|^\s*(export\s+)?[A-Za-z_]\w*\s*=/;
+/**
+ * Returns the lines of gateway.env, which are parsed one by one: a quote that is not closed, or a blank value, would
+ * take the next line for its own.
+ * @param {string} file
+ */
+const linesOf = (file) =>
+  readRegular(file)
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/);
+
+/** A comment or an empty line. */
+const NOTHING = /^\s*(#.*)?$/;
+const ENCLOSE = 'Enclose the value in quotes that it does not contain: \', " or `';
+const SETTING = /^\s*(?:export\s+)?[A-Za-z_]\w*\s*=(.*)$/;
 
 /**
- * Returns the lines of gateway.env that set nothing, and whether others can read it.
+ * Returns why Node would ignore a line or a part of it silently, as the rest of a sentence.
+ * @param {string} line
+ * @returns {string} '' if it would not
+ */
+function problemOf(line) {
+  if (NOTHING.test(line)) return '';
+  const [, value] = SETTING.exec(line) ?? [];
+  if (value === undefined) return 'is not NAME=value. Correct it, or make it a comment with #';
+  const [, quote, more] = /^\s*(['"`])(.*)$/.exec(value) ?? [];
+  if (quote) {
+    const end = more.indexOf(quote);
+    if (end < 0) return `has no second ${quote}. Close the value`;
+    return NOTHING.test(more.slice(end + 1)) ? '' : `has more behind the second ${quote}. ${ENCLOSE}`;
+  }
+  const hash = value.indexOf('#');
+  return hash < 0 || /\s/.test(value.charAt(hash - 1)) ? '' : `would end before the #. ${ENCLOSE}`;
+}
+
+/**
+ * Returns the lines of gateway.env that set nothing or only a part of their value, and whether others can read it.
  * @param {string} home
  * @returns {{ problems: string[], notes: string[] }} sentences
  */
 function settingsFileProblems(home) {
   const file = path.join(home, SETTINGS_FILE);
   if (!fs.existsSync(file)) return { problems: [], notes: [] };
-  const lines = readRegular(file).split(/\r?\n/);
-  const wrong = lines.flatMap((line, i) => (LINE.test(line) ? [] : [i + 1]));
+  const wrong = linesOf(file).flatMap((line, i) => {
+    const problem = problemOf(line);
+    return problem ? [`Line ${i + 1} of ${file} ${problem}.`] : [];
+  });
   const isOpen = (fs.statSync(file).mode & 0o077) !== 0;
   return {
-    problems: wrong.map(
-      (number) => `Line ${number} of ${file} is not NAME=value. Correct it, or make it a comment with #.`
-    ),
+    problems: wrong,
     notes: isOpen
       ? [`${file} is accessible to other users, and may contain passwords. Run "chmod 600 ${file}".`]
       : []
