@@ -5,6 +5,7 @@ const crypto = require('node:crypto');
 const fs = require('node:fs');
 const path = require('node:path');
 const { readRegular } = require('../../nodes/lib/base/files/regular-file');
+const { lacksSecret } = require('../launcher/home');
 
 /** @param {string} home @returns {{ secretFile: string, file: string }} */
 function filesOf(home) {
@@ -19,6 +20,7 @@ function filesOf(home) {
  */
 function credentialsOf(home) {
   const { secretFile, file } = filesOf(home);
+  if (lacksSecret(home)) throw new Error(`${secretFile} is missing`);
   if (!fs.existsSync(secretFile) || !fs.existsSync(file)) return null;
   const secret = readRegular(secretFile).trim();
   if (!/^[0-9a-f]{64}$/.test(secret)) throw new Error(`${secretFile} is damaged`);

@@ -98,8 +98,33 @@ function makePrivate(folder) {
   }
 }
 
+/** @param {string} file @returns {any} its JSON; null if there is none */
+function jsonOf(file) {
+  try {
+    return JSON.parse(readRegular(file));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * True if the folder has encrypted passwords without their key. The next deploy would delete them.
+ * @param {string} folder
+ */
+function lacksSecret(folder) {
+  if (fs.existsSync(path.join(folder, 'credential-secret'))) return false;
+  if (typeof jsonOf(path.join(folder, 'gateway_cred.json'))?.$ !== 'string') return false;
+  // Node-RED keeps the key of what it encrypted without this gateway, and encrypts it again with the gateway's.
+  return !jsonOf(path.join(folder, '.config.runtime.json'))?._credentialSecret;
+}
+
 /** Returns the secret that encrypts Node-RED's credentials. Creates it at the first start. @param {string} file */
 function readSecret(file) {
+  if (lacksSecret(path.dirname(file))) {
+    throw new ConfigError([
+      `${file} is missing, and gateway_cred.json in the same folder cannot be decrypted without it. Restore it from a backup, or remove gateway_cred.json and enter the passwords again.`
+    ]);
+  }
   if (!fs.existsSync(file)) replaceFile(file, crypto.randomBytes(32).toString('hex') + '\n');
   if (fs.statSync(file).mode & 0o077) fs.chmodSync(file, 0o600);
   const secret = readRegular(file).trim();
@@ -160,4 +185,4 @@ function writeCredentials(file, secret, shippedFlow) {
   replaceFile(file, JSON.stringify({ $: vector.toString('hex') + sealed }) + '\n');
 }
 
-module.exports = { TENANT_FLOW, prepareHome, logProblem };
+module.exports = { TENANT_FLOW, lacksSecret, prepareHome, logProblem };

@@ -207,6 +207,17 @@ describe('check', () => {
     expect(fs.existsSync(typo)).toBe(false);
   });
 
+  test('reports passwords without their secret, as start does, which makes no other one', async () => {
+    const { home } = await newHome();
+    const secret = path.join(home, 'credential-secret');
+    fs.unlinkSync(secret);
+    for (const name of ['check', 'start']) {
+      const ended = await command([name, '--home', home]);
+      expect(ended).toMatchObject({ code: 78, output: expect.stringMatching(`${secret} is missing`) });
+    }
+    expect(fs.existsSync(secret)).toBe(false);
+  });
+
   test('reports a folder that others may write to', async () => {
     const { home } = await newHome();
     fs.chmodSync(home, 0o777);

@@ -60,6 +60,25 @@ describe('the home folder', () => {
     fs.writeFileSync(path.join(home, 'credential-secret'), 'torn');
     expect(() => prepareHome(home)).toThrow(/credential-secret is damaged/);
   });
+
+  test('is refused without the secret of its passwords, which a new secret could not decrypt', () => {
+    const home = temporaryFolder();
+    prepareHome(home);
+    const [secret, passwords] = ['credential-secret', 'gateway_cred.json'].map((name) =>
+      path.join(home, name)
+    );
+    fs.unlinkSync(secret);
+    expect(() => prepareHome(home)).toThrow(
+      /credential-secret is missing, and gateway_cred.json .*Restore it/
+    );
+    expect(fs.existsSync(secret)).toBe(false);
+    // A folder of another Node-RED has the key of its passwords in a file of Node-RED.
+    const other = path.join(home, '.config.runtime.json');
+    fs.writeFileSync(other, JSON.stringify({ _credentialSecret: 'x' }));
+    expect(() => prepareHome(home)).not.toThrow();
+    for (const file of [other, secret, passwords]) fs.unlinkSync(file);
+    expect(() => prepareHome(home)).not.toThrow();
+  });
 });
 
 describe('the flow', () => {
