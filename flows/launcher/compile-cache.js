@@ -18,10 +18,25 @@ const WRITE_MS = 10_000;
 const folderOf = ({ SEGANET_HOME: home = '' }) =>
   path.join(path.resolve(home.trim() || path.join(os.homedir(), '.seganet')), FOLDER);
 
-/** Reads compiled code from now on, if an earlier run has made the folder. @param {NodeJS.ProcessEnv} [env] */
+/** True for a folder in which no other user may write. @param {string} folder */
+function isClosed(folder) {
+  try {
+    const stat = fs.statSync(folder);
+    return stat.isDirectory() && (stat.mode & 0o022) === 0;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Reads compiled code from now on, if an earlier run has made the folder. The launcher has not refused a folder of
+ * SEGANET_HOME that others may write to yet, and V8 executes what is there.
+ * @param {NodeJS.ProcessEnv} [env]
+ */
 function useCompileCache(env = process.env) {
   const folder = folderOf(env);
-  if (!getCompileCacheDir() && fs.existsSync(folder)) enableCompileCache(folder);
+  if (getCompileCacheDir() || !isClosed(path.dirname(folder)) || !isClosed(folder)) return;
+  enableCompileCache(folder);
 }
 
 /**

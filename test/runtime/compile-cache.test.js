@@ -57,6 +57,14 @@ test('another cache is neither replaced nor cleaned', () => {
   expect(fs.readdirSync(other)).toHaveLength(2);
 });
 
+test.each(['.', 'compile-cache'])('nothing is read where other users may write: %s', (name) => {
+  expect(run()).toEqual([]);
+  fs.chmodSync(path.join(home, name), 0o777);
+  expect(run()).toEqual([]);
+  fs.chmodSync(path.join(home, name), 0o700);
+  expect(run()).toHaveLength(1);
+});
+
 test('none is used where a user wants none, or where it cannot be', () => {
   expect(run({ NODE_DISABLE_COMPILE_CACHE: '1' })).toEqual(['none']);
   fs.writeFileSync(cache, 'a file');
