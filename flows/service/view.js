@@ -26,6 +26,7 @@ const LISTENERS = [
  * @property {{ state: string, reason: string, directory: string, bytes: number, limitBytes: number, dead: number,
  *   quarantined: number } | null} log null = no log is kept
  * @property {{ id: string, name: string, state: string, code: string, reason: string, oldestMs: number }[]} uplinks
+ * @property {{ name: string, text: string }[]} stranded uplink nodes without a usable broker, with their statuses
  *
  * @typedef {object} GatewayState
  * @property {string} version
@@ -58,7 +59,7 @@ function engineState({ id, name, node }) {
   const host = node?.host;
   const isRunning = Boolean(host && !host.closing);
   const none = { held: 0, stored: 0, backlog: 0, delivered: 0, dropped: 0 };
-  const idle = { id, name, running: false, devices: 0, records: none, log: null, uplinks: [] };
+  const idle = { id, name, running: false, devices: 0, records: none, log: null, uplinks: [], stranded: [] };
   if (!isRunning) return { ...idle, reason: node?.failure || 'it is not running' };
   const stats = host.snapshot();
   const { log } = stats;
@@ -87,7 +88,12 @@ function engineState({ id, name, node }) {
     uplinks: stats.uplinks.map((/** @type {any} */ uplink) => {
       const { broker, name: label = '', state, code = '', reason = '', oldestMs = -1 } = worst(uplink);
       return { id: broker, name: label, state, code, reason, oldestMs };
-    })
+    }),
+    stranded: host.members.flatMap((/** @type {any} */ member) =>
+      member.kind === 'uplink' && !member.uplink
+        ? [{ name: member.node.name || member.id, text: member.status.shown.text ?? '' }]
+        : []
+    )
   };
 }
 
@@ -104,7 +110,7 @@ function dropped({ drops }) {
 }
 
 /** @param {EngineState} engine @returns {string[]} */
-function engineProblems({ id, name, running, reason, log, uplinks }) {
+function engineProblems({ id, name, running, reason, log, uplinks, stranded }) {
   const called = name || id;
   if (!running) return [`The engine ${called} is not running: ${reason}.`];
   const problems = [];
@@ -114,6 +120,7 @@ function engineProblems({ id, name, running, reason, log, uplinks }) {
   for (const uplink of uplinks) {
     if (uplink.state !== 'connected') problems.push(uplinkSentence(uplink));
   }
+  for (const node of stranded) problems.push(`The uplink node ${node.name} sends nothing: ${node.text}.`);
   return problems;
 }
 

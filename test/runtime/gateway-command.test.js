@@ -383,6 +383,19 @@ describe('a running gateway', () => {
     await gateway.says(/devices: MQTT listener/, START_MS);
   });
 
+  test('is degraded while an uplink node has no broker', async () => {
+    const { home } = await newHome();
+    const file = path.join(home, 'gateway.json');
+    const flow = JSON.parse(fs.readFileSync(file, 'utf8'));
+    fs.writeFileSync(file, JSON.stringify(flow.filter(({ type }) => type !== 'seganet-uplink-broker')));
+    const gateway = start(['start', '--home', home]);
+    await gateway.says(/uplink: no broker/, START_MS);
+    expect(await state(home)).toMatchObject({
+      code: 1,
+      problems: ['The uplink node seganet-uplink-1 sends nothing: no broker.']
+    });
+  });
+
   test('leaves the socket to the first of two gateways in the same folder', async () => {
     const { home } = await newHome();
     const first = start(['start', '--home', home]);
