@@ -4,10 +4,10 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { withVariables } = require('../../nodes/lib/settings/broker-node');
 const { readNotifications } = require('../../nodes/lib/settings/notifications');
 const { checkTargets } = require('../../nodes/lib/events/notify/check');
+const { readFlow } = require('../launcher/flow-file');
 const { presetOf } = require('../launcher/presets');
 const { credentialsOf } = require('./flow-credentials');
 
@@ -36,7 +36,7 @@ async function checkConnections(home, env) {
   /** @type {Record<string, Record<string, string>>} */
   let credentials;
   try {
-    flow = JSON.parse(readRegular(fs.existsSync(file) ? file : presetOf(env.SEGANET_PRESET).flow)).map(
+    flow = readFlow(fs.existsSync(file) ? file : presetOf(env.SEGANET_PRESET).flow).map(
       (/** @type {Config} */ each) => withVariables(each, (name) => env[name])
     );
     credentials = credentialsOf(home) ?? {};

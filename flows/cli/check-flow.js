@@ -5,7 +5,6 @@ const dgram = require('node:dgram');
 const fs = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
-const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { page } = require('../../nodes/lib/base/texts/page');
 const { resolved } = require('../../nodes/lib/base/variable-reference');
 const alarms = require('../../nodes/lib/settings/alarm-options');
@@ -15,6 +14,7 @@ const { noProgram, program } = require('../../nodes/lib/overlay/locations');
 const { adminSocket } = require('../../nodes/lib/overlay/services-client');
 const { hasCapability } = require('./capabilities');
 const { credentialsOf, filesOf } = require('./flow-credentials');
+const { readFlow } = require('../launcher/flow-file');
 const { runningNodes } = require('../service/running-nodes');
 const { wantedPorts } = require('./flow-ports');
 
@@ -39,7 +39,7 @@ async function checkFlow(home, env, state) {
     const text = 'There is no flow yet: the first start creates it, and so does seganet-gateway init.';
     return [folder, { about: 'flow', result: 'note', text }, ...(await checkPorts([], env, state))];
   }
-  const { flow, problem } = readFlow(file);
+  const { flow, problem } = flowOf(file);
   if (problem) return [folder, { about: 'flow', result: 'problem', text: problem }];
   return [
     folder,
@@ -89,24 +89,19 @@ function checkHome(home) {
 }
 
 /** @param {string} file @returns {{ flow: any[], problem: string }} */
-function readFlow(file) {
-  const remedy = 'Restore it from a backup, or remove it to get the shipped flow.';
+function flowOf(file) {
   try {
-    const flow = JSON.parse(readRegular(file));
-    if (Array.isArray(flow)) return { flow, problem: '' };
-    return { flow: [], problem: `The flow ${file} is not a list of nodes. ${remedy}` };
+    return { flow: readFlow(file), problem: '' };
   } catch (error) {
-    return {
-      flow: [],
-      problem: `The flow ${file} cannot be read (${/** @type {Error} */ (error).message}). ${remedy}`
-    };
+    const remedy = 'Restore it from a backup, or remove it to get the shipped flow.';
+    return { flow: [], problem: `The flow ${file} ${/** @type {Error} */ (error).message}. ${remedy}` };
   }
 }
 
 /** @param {any[]} flow @param {string} file @returns {Finding[]} */
 function checkEngines(flow, file) {
   const own = Object.keys(require('../../package.json')['node-red'].nodes);
-  const unknown = flow.find(({ type = '' }) => type.startsWith('seganet-') && !own.includes(type));
+  const unknown = flow.find(({ type }) => type.startsWith('seganet-') && !own.includes(type));
   if (unknown) {
     const text = `The flow ${file} needs ${unknown.type}, which this version does not have. Install the version that wrote it.`;
     return [{ about: 'flow', result: 'problem', text }];

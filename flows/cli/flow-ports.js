@@ -1,8 +1,8 @@
 'use strict';
 // The ports that a gateway opens: those of its flow, and the editor's.
 
-const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { resolved } = require('../../nodes/lib/base/variable-reference');
+const { readFlow } = require('../launcher/flow-file');
 const { runningNodes } = require('../service/running-nodes');
 
 /** Nodes with a port for devices. */
@@ -51,8 +51,7 @@ function wantedPorts(flow, env) {
 /** @param {string} file @returns {any[]} the nodes of a flow, none if it cannot be read */
 function nodesOf(file) {
   try {
-    const nodes = JSON.parse(readRegular(file));
-    return Array.isArray(nodes) ? nodes : [];
+    return readFlow(file);
   } catch {
     return [];
   }

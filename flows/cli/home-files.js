@@ -3,10 +3,10 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { resolved } = require('../../nodes/lib/base/variable-reference');
 const { SOCKET } = require('../service/control-socket');
 const { isSide, kindOf } = require('./file-kinds');
+const { nodesOf } = require('./flow-ports');
 
 /**
  * The tenants' data, and their backups. A running tenant keeps databases locked, and a hostile tenant controls their
@@ -200,12 +200,7 @@ function entriesOf(folder) {
 
 /** @param {string} home @param {string} type @returns {any[]} the nodes of a flow; none if it cannot be read */
 function flowNodes(home, type) {
-  try {
-    const nodes = JSON.parse(readRegular(path.join(home, 'gateway.json')));
-    return nodes.filter((/** @type {any} */ node) => node.type === type);
-  } catch {
-    return [];
-  }
+  return nodesOf(path.join(home, 'gateway.json')).filter((node) => node.type === type);
 }
 
 /**

@@ -5,11 +5,11 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { CliError } = require('../../nodes/lib/base/cli/cli-error');
 const { workAsOwnerOf } = require('../../nodes/lib/base/cli/rights');
-const { readRegular } = require('../../nodes/lib/base/files/regular-file');
 const { resolved } = require('../../nodes/lib/base/variable-reference');
 const { bucketOf } = require('../../nodes/lib/parquet/uplink/options');
 const { runningNodes } = require('../service/running-nodes');
 const { credentialsOf } = require('./flow-credentials');
+const { nodesOf } = require('./flow-ports');
 const { environmentOf, homeOf } = require('./home-settings');
 const { EXIT } = require('./usage');
 
@@ -55,14 +55,7 @@ function placeOf(question, given) {
 
 /** @param {string} home @param {NodeJS.ProcessEnv} env @returns {Access[]} of the parquet uplink nodes of the flow */
 function bucketsOf(home, env) {
-  /** @type {any[]} */
-  let flow;
-  try {
-    flow = JSON.parse(readRegular(path.join(home, 'gateway.json')));
-  } catch {
-    return [];
-  }
-  const nodes = runningNodes(flow).filter(
+  const nodes = runningNodes(nodesOf(path.join(home, 'gateway.json'))).filter(
     (node) => node.type === 'seganet-parquet-uplink' && resolved(node.place, env) === 's3'
   );
   const secrets = nodes.length > 0 ? secretsOf(home) : {};

@@ -4,10 +4,10 @@
 // serve no device ends with an exit code that a supervisor understands. With an editor it continues, and the log and
 // the canvas show the reason.
 
-const fs = require('fs');
 const { onRuntimeEvent } = require('../../nodes/lib/base/runtime-events');
 const { runningNodes } = require('../service/running-nodes');
 const { ConfigError, EXIT_CONFIG } = require('./config-error');
+const { readFlow } = require('./flow-file');
 const log = require('./log');
 
 /**
@@ -24,10 +24,10 @@ function flowProblem(file) {
   const remedy =
     'Restore it from a backup (Node-RED keeps the previous one as .gateway.json.backup), or remove it to get the shipped flow.';
   try {
-    if (Array.isArray(JSON.parse(fs.readFileSync(file, 'utf8')))) return '';
-    return `The flow ${file} is not a list of nodes. ${remedy}`;
+    readFlow(file);
+    return '';
   } catch (error) {
-    return `The flow ${file} cannot be read (${/** @type {Error} */ (error).message}). ${remedy}`;
+    return `The flow ${file} ${/** @type {Error} */ (error).message}. ${remedy}`;
   }
 }
 

@@ -87,7 +87,8 @@ const CASES = [
   ['the flow names a missing core', 78, /"cpus" names core 1023/, {}, withEngine({ cpus: '1023' })],
   ['the flow is no JSON', 78, /^The flow \S+gateway.json cannot be read \(.*\)\. Restore it/, {}, '[{'],
   ['the flow is no list', 78, /^The flow \S+gateway.json is not a list of nodes\./, {}, '{}'],
-  ['the flow is empty', 78, /Nothing in the flow .* keeps the gateway running/, {}, '[]'],
+  ['the flow has a node without a type', 78, /is not a list of nodes\./, {}, '[null]'],
+  ['the flow is empty', 78, /Nothing in the flow .* keeps the gateway running/, {}, '\uFEFF[]'],
   ['the engine is disabled', 78, /it has no enabled engine/, {}, withEngine({ d: true })],
   [
     'the flow needs a node that is not installed',

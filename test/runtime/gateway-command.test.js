@@ -163,7 +163,8 @@ describe('check', () => {
   test.each([
     ['the flow is no JSON', '[{', /gateway.json cannot be read/],
     ['the flow is no list', '{}', /is not a list of nodes/],
-    ['the flow has no engine', '[]', /has no enabled engine/],
+    ['the flow has a node without a type', '[null]', /is not a list of nodes/],
+    ['the flow has no engine', '\uFEFF[]', /has no enabled engine/],
     [
       'the flow is from another version',
       '[{"id":"a","type":"seganet-nothing"}]',
