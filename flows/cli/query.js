@@ -83,9 +83,14 @@ async function answer({ sql, format, days }, filesNow, output) {
       if (error instanceof CliError) throw error;
       const [first] = /** @type {Error} */ (error).message.split('\n');
       // DuckDB reports a file that is gone as one that the question may not read, among others.
-      const isGone = files.some((file) => !fs.existsSync(file));
-      if (!isGone || attempt === TRIES || output.waiting !== '')
+      const gone = files.filter((file) => !fs.existsSync(file));
+      if (gone.length === 0 || output.waiting !== '')
         throw new CliError(`The question failed: ${first}`, EXIT.CANNOT);
+      if (attempt === TRIES)
+        throw new CliError(
+          `Files that a manifest names are missing: ${gone.length}, such as ${gone[0]}. Restore them from a backup, or leave their days out with --days.`,
+          EXIT.CANNOT
+        );
     } finally {
       connection.closeSync();
       instance.closeSync();

@@ -75,6 +75,23 @@ test('answers from the new files when a merge has removed those that it knew', a
   expect([lines, lists]).toEqual([['sum', '7'], []]);
 });
 
+test('names a file that a manifest has and the folder has not, and answers about other days', () => {
+  const copy = path.join(temporaryFolder(), 'files [1] *?');
+  fs.cpSync(folder, copy, { recursive: true });
+  const day = path.join(copy, 'date=2026-11-29');
+  const { runs } = JSON.parse(fs.readFileSync(path.join(day, '_manifest.json'), 'utf8'));
+  fs.rmSync(path.join(day, runs[0].files[0].name));
+  const sql = 'SELECT sum(value) AS sum FROM records';
+  expect(query(sql, '--folder', copy)).toMatchObject({
+    status: 3,
+    stderr: expect.stringMatching(/manifest names are missing: 1, such as .*date=2026-11-29\/part-.*--days/)
+  });
+  expect(query(sql, '--folder', copy, '--format', 'csv', '--days', '2026-11-30')).toMatchObject({
+    stdout: 'sum\n3\n',
+    status: 0
+  });
+});
+
 test('writes names of devices so that a terminal and a spreadsheet read them as text', () => {
   const sql = 'SELECT device FROM records WHERE value = 2';
   expect(query(sql, '--folder', folder).stdout).toBe('device\nb"\ufffd[31m\n');
