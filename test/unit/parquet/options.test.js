@@ -33,6 +33,7 @@ test.each([
   [{ ...S3, endpoint: 'https://user:pw@x' }, /is not the address of a store/],
   [{ ...S3, bucket: 'A' }, /"A" is not the name of a bucket/],
   [{ ...S3, prefix: 'a b' }, /The prefix "a b" is wrong/],
+  [{ ...S3, prefix: 'a/../b' }, /The prefix "a\/..\/b" is wrong/],
   [{ ...S3, secretKey: '' }, /no access key or no secret key/]
 ])('refuses %j', (config, sentence) => {
   expect(() => read(config)).toThrow(sentence);

@@ -70,9 +70,10 @@ function bucketOf({ endpoint, bucket, prefix, region, accessKey = '', secretKey 
     throw new TypeError(
       `"${shown(bucket)}" is not the name of a bucket. Use 3 to 63 lower-case letters, digits, dots and hyphens.`
     );
-  if (!PREFIX.test(prefix))
+  // A URL cannot have the parts . and .. of a path.
+  if (!PREFIX.test(prefix) || prefix.split('/').some((part) => part === '.' || part === '..'))
     throw new TypeError(
-      `The prefix "${shown(prefix)}" is wrong. Use letters, digits, slashes and ! - _ . * ' ( ), at most 512, such as plant-7/records.`
+      `The prefix "${shown(prefix)}" is wrong. Use letters, digits, slashes and ! - _ . * ' ( ), at most 512, and no part . or .., such as plant-7/records.`
     );
   if (accessKey === '' || secretKey === '')
     throw new TypeError('The store has no access key or no secret key. Enter both.');
