@@ -156,6 +156,20 @@ test('removes the merged files that a crash left behind the manifest', () => {
   expect(opened).toEqual({ removed: 1, missing: [] });
 });
 
+test('keeps the files of a day whose folder is a link to another disk', () => {
+  inNode(twoFiles, folder);
+  const disk = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-archive-disk-'));
+  try {
+    fs.cpSync(path.join(folder, DAY), path.join(disk, DAY), { recursive: true });
+    fs.rmSync(path.join(folder, DAY), { recursive: true });
+    fs.symlinkSync(path.join(disk, DAY), path.join(folder, DAY));
+    inNode(twoFiles, folder);
+    expect(manifest().runs).toHaveLength(4);
+  } finally {
+    fs.rmSync(disk, { recursive: true });
+  }
+});
+
 test('names files that are missing, and goes on', () => {
   inNode(twoFiles, folder);
   const [{ name }] = manifest().runs[0].files;

@@ -55,11 +55,13 @@ class FolderStore {
   /** @returns {Promise<{ key: string, bytes: number }[]>} files in the folders of days */
   async list() {
     const found = [];
-    for (const day of fs.readdirSync(this.folder, { withFileTypes: true })) {
-      if (!day.isDirectory() || !day.name.startsWith('date=')) continue;
-      for (const file of fs.readdirSync(path.join(this.folder, day.name), { withFileTypes: true })) {
+    for (const day of fs.readdirSync(this.folder)) {
+      // It may be a link to a folder on another disk.
+      const isDay = day.startsWith('date=') && fs.statSync(this.#file(day), { throwIfNoEntry: false });
+      if (!isDay || !isDay.isDirectory()) continue;
+      for (const file of fs.readdirSync(this.#file(day), { withFileTypes: true })) {
         if (!file.isFile()) continue;
-        const key = `${day.name}/${file.name}`;
+        const key = `${day}/${file.name}`;
         found.push({ key, bytes: fs.statSync(this.#file(key)).size });
       }
     }
