@@ -136,6 +136,39 @@ test('cuts a merged run into files that do not overlap, and merges them again wi
   expect(found).toMatchObject({ count: 30001 + 2, distinct: 30001 });
 });
 
+test('removes the files of a merge that fails', () => {
+  const found = inNode(async ({ open, row, mergeRuns, loadLibrary, fs: files }, where) => {
+    const { store, archive } = await open(where);
+    const many = (/** @type {string} */ device) =>
+      Array.from({ length: 10000 }, (_, i) =>
+        row({ device, sequence: i, payload: Buffer.from(String(Math.random())) })
+      );
+    await archive.add('2026-11-30', many('a'));
+    await archive.add('2026-11-30', many('z'));
+    const runs = archive.days.get('2026-11-30');
+    const day = `${where}/date=2026-11-30`;
+    // The second row group of the second file is damaged.
+    const file = `${day}/${runs[1].files[0].name}`;
+    const bytes = files.readFileSync(file);
+    files.writeFileSync(
+      file,
+      bytes.fill(255, Math.floor(bytes.length * 0.84), Math.floor(bytes.length * 0.95))
+    );
+    const before = files.readdirSync(day).length;
+    const failure = await mergeRuns(
+      store,
+      loadLibrary(),
+      { date: '2026-11-30', runs },
+      { fileBytes: 1000 }
+    ).then(
+      () => '',
+      (/** @type {Error} */ error) => error.message
+    );
+    return { failure, more: files.readdirSync(day).length - before };
+  }, folder);
+  expect(found).toEqual({ failure: expect.stringMatching(/./), more: 0 });
+});
+
 test('removes a file that a crash left before its manifest, and temporary files, and nothing else', () => {
   inNode(twoFiles, folder);
   const [{ name }] = manifest().runs[0].files;

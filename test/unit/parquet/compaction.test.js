@@ -7,8 +7,18 @@ const run = (/** @type {number} */ rows, level = 0) => ({
   level,
   files: [{ name: `part-${rows}-00000000.parquet`, rows, bytes: 1, from: 0, to: 0 }]
 });
-/** @param {Record<string, ReturnType<typeof run>[]>} days @param {[string, number][]} [changed] */
-const next = (days, changed = []) => nextTask(new Map(Object.entries(days)), new Map(changed), NOW, 60000);
+/**
+ * @param {Record<string, ReturnType<typeof run>[]>} days
+ * @param {[string, number][]} [changed] ms ago
+ * @param {[string, number][]} [paused] ms
+ */
+const next = (days, changed = [], paused = []) => {
+  const now = 5000;
+  const from = (/** @type {[string, number][]} */ times, /** @type {number} */ sign) =>
+    new Map(times.map(([date, ms]) => [date, now + sign * ms]));
+  const times = { changedAt: from(changed, -1), pausedUntil: from(paused, 1), now, wall: NOW };
+  return nextTask(new Map(Object.entries(days)), times, 60000);
+};
 
 test('merges the smallest runs of a day that is over', () => {
   const runs = Array.from({ length: FAN_IN + 2 }, (_, i) => run(100 - i, i % 3));
@@ -25,8 +35,8 @@ test('leaves a day with one run, and a day that goes on', () => {
 
 test('waits for records that are late until none came for a minute', () => {
   const days = { '2026-11-23': [run(1000, 2), run(1)] };
-  expect(next(days, [['2026-11-23', NOW - 59999]])).toBe(null);
-  expect(next(days, [['2026-11-23', NOW - 60000]])?.date).toBe('2026-11-23');
+  expect(next(days, [['2026-11-23', 59999]])).toBe(null);
+  expect(next(days, [['2026-11-23', 60000]])?.date).toBe('2026-11-23');
 });
 
 test('merges runs of one level while their day goes on', () => {
@@ -39,4 +49,10 @@ test('merges runs of one level while their day goes on', () => {
 
 test('treats records without a valid date as a day that is over', () => {
   expect(next({ __HIVE_DEFAULT_PARTITION__: [run(1), run(2)] })?.runs).toHaveLength(2);
+});
+
+test('leaves a day out whose merge failed, and goes on with the others', () => {
+  const days = { '2026-11-23': [run(1), run(2)], '2026-11-24': [run(3), run(4)] };
+  expect(next(days, [], [['2026-11-23', 1]])?.date).toBe('2026-11-24');
+  expect(next(days, [], [['2026-11-23', 0]])?.date).toBe('2026-11-23');
 });

@@ -18,25 +18,33 @@ const FILE_BYTES = 32 * 1024 * 1024;
 const QUIET_MS = 60000;
 
 /**
+ * @typedef {object} Times monotonic, but for `wall`
+ * @property {Map<string, number>} changedAt by day: when it got a record last
+ * @property {Map<string, number>} pausedUntil by day: it is left out until then
+ * @property {number} now
+ * @property {number} wall ms since 1970
+ */
+
+/**
  * @param {Map<string, Run[]>} days
- * @param {Map<string, number>} changedAt by day, ms since 1970
- * @param {number} now ms since 1970
+ * @param {Times} times
  * @param {number} [quietMs]
  * @returns {Task | null} what to merge next, null = nothing
  */
-function nextTask(days, changedAt, now, quietMs = QUIET_MS) {
+function nextTask(days, { changedAt, pausedUntil, now, wall }, quietMs = QUIET_MS) {
   for (const [date, runs] of days) {
-    const isQuiet = now - (changedAt.get(date) ?? 0) >= quietMs;
-    if (runs.length > 1 && isQuiet && isOver(date, now)) return { date, runs: smallest(runs) };
+    if (now < (pausedUntil.get(date) ?? -Infinity)) continue;
+    const isQuiet = now - (changedAt.get(date) ?? -Infinity) >= quietMs;
+    if (runs.length > 1 && isQuiet && isOver(date, wall)) return { date, runs: smallest(runs) };
     const level = fullLevel(runs);
     if (level) return { date, runs: level };
   }
   return null;
 }
 
-/** @param {string} date @param {number} now */
-function isOver(date, now) {
-  return date === NO_DATE || Date.parse(date) + DAY_MS <= now;
+/** @param {string} date @param {number} wall */
+function isOver(date, wall) {
+  return date === NO_DATE || Date.parse(date) + DAY_MS <= wall;
 }
 
 /** The runs with the fewest rows first, so that few rows are written often. @param {Run[]} runs */
@@ -76,18 +84,24 @@ async function mergeRuns(store, library, { date, runs }, { fileBytes = FILE_BYTE
     files.push(await putFile(store, date, writer));
     repeated += writer.repeated;
   };
-  await merge(
-    runs.map((run) => readRun(store, library, date, run)),
-    (row) => {
-      // A copy goes to the file of its record, where it is left out.
-      if (writer.bytes < fileBytes || writer.isCopy(row)) return writer.add(row);
-      return end().then(() => {
-        writer = new FileWriter(library);
-        writer.add(row);
-      });
-    }
-  );
-  await end();
+  try {
+    await merge(
+      runs.map((run) => readRun(store, library, date, run)),
+      (row) => {
+        // A copy goes to the file of its record, where it is left out.
+        if (writer.bytes < fileBytes || writer.isCopy(row)) return writer.add(row);
+        return end().then(() => {
+          writer = new FileWriter(library);
+          writer.add(row);
+        });
+      }
+    );
+    await end();
+  } catch (error) {
+    // A merge that fails is tried again and again, and must not fill the disk.
+    for (const { name } of files) await store.remove(`${folderOf(date)}/${name}`).catch(() => {});
+    throw error;
+  }
   return { run: { level: 1 + Math.max(...runs.map(({ level }) => level)), files }, repeated };
 }
 

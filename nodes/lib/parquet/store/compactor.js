@@ -7,8 +7,10 @@ const { nextTask } = require('./compaction');
 /** @typedef {import('./archive').Archive} Archive */
 
 const FILE = path.join(__dirname, 'compaction-worker.js');
-/** A merge that failed is tried again after this time. */
+/** After a merge that failed, the next one begins after this time. */
 const RETRY_MS = 60000;
+/** Its day is tried again after this time, so that a damaged file of one day does not end the merges of all others. */
+const DAY_RETRY_MS = 3600000;
 /** Its garbage is collected before it takes more; about 40 MiB are alive. */
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16 };
 
@@ -20,19 +22,22 @@ class Compactor {
   #worker = null;
   /** @type {import('./compaction').Task | null} */
   #task = null;
-  /** When a record was added to a day last, ms since 1970. @type {Map<string, number>} */
+  /** When a record was added to a day last, ms, monotonic. @type {Map<string, number>} */
   #changedAt = new Map();
-  #retryAt = 0;
+  /** By day, monotonic. @type {Map<string, number>} */
+  #pausedUntil = new Map();
+  #retryAt = -Infinity;
   #counters = { merges: 0, mergedFiles: 0, mergedRows: 0, mergeRepeated: 0, mergeFailures: 0 };
   #isStopping = false;
 
   /**
    * @param {import('../uplink/options').CheckedOptions} options
-   * @param {{ problem: (error: unknown) => void }} parts
+   * @param {{ problem: (error: unknown, date: string) => void, now: () => number }} parts now: ms, monotonic
    */
-  constructor(options, { problem }) {
+  constructor(options, { problem, now }) {
     this.options = options;
     this.problem = problem;
+    this.now = now;
   }
 
   /** @param {Archive} archive that is open */
@@ -42,13 +47,19 @@ class Compactor {
 
   /** @param {string} date */
   added(date) {
-    this.#changedAt.set(date, Date.now());
+    this.#changedAt.set(date, this.now());
   }
 
   /** Starts the next merge, if one is due. Call it once a second. */
   check() {
-    if (!this.#archive || this.#task || this.#isStopping || Date.now() < this.#retryAt) return;
-    this.#task = nextTask(this.#archive.days, this.#changedAt, Date.now(), this.options.quietMs);
+    if (!this.#archive || this.#task || this.#isStopping || this.now() < this.#retryAt) return;
+    const times = {
+      changedAt: this.#changedAt,
+      pausedUntil: this.#pausedUntil,
+      now: this.now(),
+      wall: Date.now()
+    };
+    this.#task = nextTask(this.#archive.days, times, this.options.quietMs);
     if (!this.#task) return void this.#worker?.postMessage(null);
     this.#worker ??= this.#spawn();
     this.#worker.postMessage(this.#task);
@@ -81,6 +92,7 @@ class Compactor {
       this.#counters.mergedFiles += task.runs.reduce((sum, { files }) => sum + files.length, 0);
       this.#counters.mergedRows += message.run.files.reduce((sum, { rows }) => sum + rows, 0);
       this.#counters.mergeRepeated += message.repeated;
+      this.#pausedUntil.delete(task.date);
       this.#task = null;
     } catch (error) {
       return this.#failed(error);
@@ -90,10 +102,12 @@ class Compactor {
 
   /** @param {unknown} error */
   #failed(error) {
+    const { date } = this.#task ?? { date: '' };
     this.#task = null;
-    this.#retryAt = Date.now() + RETRY_MS;
+    this.#retryAt = this.now() + RETRY_MS;
+    if (date) this.#pausedUntil.set(date, this.now() + DAY_RETRY_MS);
     this.#counters.mergeFailures++;
-    this.problem(error);
+    this.problem(error, date);
   }
 
   figures() {

@@ -42,10 +42,11 @@ const turns = new Turns({
   load: () => ({ records: uplink.records, isWaiting: uplink.isWaiting })
 });
 const compactor = new Compactor(options, {
-  problem: (error) => {
+  problem: (error, date) => {
     const { code, reason } = explain(error, options.url);
-    problem(code, `Files could not be merged; their records are safe. ${reason}`);
-  }
+    problem(code, `Files of ${date || 'a day'} could not be merged; they stay as they are. ${reason}`);
+  },
+  now
 });
 const uplink = new FileUplink({
   options,
