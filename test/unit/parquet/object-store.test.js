@@ -30,6 +30,70 @@ test('takes the page of a proxy for no empty bucket', async () => {
   });
 });
 
+const object = (/** @type {string} */ key) =>
+  `<Contents><Key>${key}</Key><Size>7</Size><ETag>&quot;1&quot;</ETag></Contents>`;
+const listOf = (/** @type {string} */ inner) =>
+  `<?xml version="1.0"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${inner}</ListBucketResult>\n`;
+const KEY = 'date=2026-11-30/_manifest.json';
+
+test.each([
+  ['has a namespace prefix', listOf(object(`p/${KEY}`)).replace(/<(\/?)(?=[A-Z])/g, '<$1s3:')],
+  ['has attributes', listOf(object(`p/${KEY}`)).replace(/<(Contents|Key)>/g, '<$1 a="1">')],
+  ['has escaped keys', listOf(`<EncodingType>url</EncodingType>${object(`p/${encodeURIComponent(KEY)}`)}`)]
+])('reads a list that %s', async (_what, text) => {
+  answer = (_request, response) => response.end(text);
+  await expect(new ObjectStore({ ...place, prefix: 'p/' }).list()).resolves.toEqual([
+    { key: KEY, bytes: 7, etag: '"1"' }
+  ]);
+});
+
+test.each([
+  ['is cut', listOf(object(`p/${KEY}`)).slice(0, -9)],
+  ['says that more follows, and not where', listOf(`<IsTruncated>true</IsTruncated>${object(`p/${KEY}`)}`)],
+  ['always goes on at the same place', listOf('<NextContinuationToken>x</NextContinuationToken>')],
+  ['has keys of another form', listOf(object('p%2Fdate%3D2026-11-30%2F_manifest.json'))],
+  ['has keys that cannot be read', listOf(`<EncodingType>url</EncodingType>${object('%')}`)],
+  ['is too long', listOf('x'.repeat(4 * 1024 * 1024))]
+])('refuses a list that %s, because the files of what it lacks would be removed', async (_what, text) => {
+  answer = (_request, response) => response.end(text);
+  await expect(new ObjectStore({ ...place, prefix: 'p/' }).list()).rejects.toMatchObject({ code: 'NotS3' });
+});
+
+test('reads hostile lists in a time that grows with their length', async () => {
+  const all = ['<Contents>', '<Contents ', '<ListBucketResult>', '<a:', '&#9999999;', '</'];
+  const start = process.cpuUsage();
+  for (const text of all) {
+    answer = (_request, response) => response.end(listOf(text.repeat(3e6 / text.length)));
+    await new ObjectStore(place).list().catch(() => {});
+  }
+  expect(process.cpuUsage(start).user / 1e6).toBeLessThan(5);
+});
+
+test('stores a file only if the answer has an ETag, unlike the login page of a network', async () => {
+  answer = (_request, response) => response.end('<html>Log in to this network</html>');
+  await expect(new ObjectStore(place).put(KEY, 'x')).rejects.toMatchObject({ code: 'NotS3' });
+  answer = (_request, response) => response.setHeader('etag', '"1"').end();
+  await new ObjectStore(place).put(KEY, 'x');
+});
+
+test('reads no more of an answer than was asked for', async () => {
+  let sent = 0;
+  answer = ({ method }, response) => {
+    if (method === 'HEAD') return void response.setHeader('content-length', 100).end();
+    const more = () => {
+      for (let isRoom = true; isRoom && !response.destroyed;) {
+        isRoom = response.write(Buffer.alloc(65536));
+        sent += 65536;
+      }
+    };
+    response.on('drain', more);
+    more();
+  };
+  const { slice } = await new ObjectStore(place).read('date=2026-11-30/x');
+  await expect(slice(0, 10)).rejects.toMatchObject({ code: 'NotS3' });
+  expect(sent).toBeLessThan(64 * 2 ** 20);
+});
+
 test.each([
   ['stops', 'ETIMEDOUT', false],
   ['is cut', expect.stringMatching(/^(UND_ERR|UNREACHABLE|ECONNRESET)/), true]

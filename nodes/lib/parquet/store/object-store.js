@@ -5,8 +5,19 @@ const { StoreError } = require('./store-error');
 const { escapePart, sign } = require('./signature');
 
 const TIMEOUT_MS = 60000;
-/** Longest answer of a list, and of a refusal. */
+/** Longest page of a list, and longest refusal. */
 const MAX_TEXT = 4 * 1024 * 1024;
+/** Longest manifest. */
+const MAX_OBJECT = 64 * 1024 * 1024;
+/** Pages of a list, of usually 1,000 objects each: a store that never ends its list is none. */
+const MAX_PAGES = 10000;
+const MAX_TAG = 128;
+/** What may precede the name of an element, and follow it in its tag. */
+const NAMESPACE = '(?:[\\w.-]+:)?';
+const REST = '(?:\\s[^<>]*)?>';
+const LIST = new RegExp(`<${NAMESPACE}ListBucketResult${REST}`);
+const LIST_END = new RegExp(`</${NAMESPACE}ListBucketResult>$`);
+const CONTENTS = new RegExp(`<${NAMESPACE}Contents${REST}`);
 const ENTITIES = /** @type {Record<string, string>} */ ({ lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" });
 /** What the gateway's user does about a refusal, by its code; '' = any other. @type {Record<string, string>} */
 const REMEDIES = {
@@ -51,35 +62,45 @@ class ObjectStore {
 
   close() {}
 
-  /** @returns {Promise<{ key: string, bytes: number, etag: string }[]>} objects in the folders of days */
+  /**
+   * An archive removes what its manifests do not name, so a list that may lack a manifest is refused.
+   * @returns {Promise<{ key: string, bytes: number, etag: string }[]>} objects in the folders of days
+   */
   async list() {
     const { prefix } = this.#place;
     const found = [];
     let next = '';
-    do {
+    for (let page = 0, isMore = true; isMore; page++) {
       /** @type {[string, string][]} */
       const query = [
         ['list-type', '2'],
         ['prefix', `${prefix}date=`]
       ];
       if (next) query.push(['continuation-token', next]);
-      const text = (await this.#whole(await this.#ask('GET', '', { query }))).toString();
+      const text = (await this.#whole(await this.#ask('GET', '', { query }), MAX_TEXT)).toString();
       // A page of a proxy is not an empty bucket.
-      if (!text.includes('<ListBucketResult'))
-        throw this.#refused('NotS3', `The server at ${this.#base.host} answers with no list of objects.`);
-      for (const [, object] of text.matchAll(/<Contents>([^]*?)<\/Contents>/g)) {
-        const key = tag(object, 'Key').slice(prefix.length);
-        if (key.split('/').length !== 2) continue;
-        found.push({ key, bytes: Number(tag(object, 'Size')), etag: tag(object, 'ETag') });
+      if (!LIST.test(text) || !LIST_END.test(text.trimEnd().slice(-MAX_TAG)))
+        throw this.#noStore('answers with no list of objects');
+      const isEscaped = tag(text, 'EncodingType') === 'url';
+      for (const object of text.split(CONTENTS).slice(1)) {
+        const key = keyOf(object, isEscaped);
+        if (!key || !key.startsWith(prefix)) throw this.#noStore('lists objects for which nobody asked');
+        const own = key.slice(prefix.length);
+        if (own.split('/').length !== 2) continue;
+        found.push({ key: own, bytes: Number(tag(object, 'Size')), etag: tag(object, 'ETag') });
       }
-      next = tag(text, 'NextContinuationToken');
-    } while (next);
+      const token = tag(text, 'NextContinuationToken');
+      isMore = token !== '' || tag(text, 'IsTruncated') === 'true';
+      if (isMore && (token === '' || token === next || page === MAX_PAGES))
+        throw this.#noStore('does not end its list of objects');
+      next = token;
+    }
     return found;
   }
 
   /** @param {string} key */
   async get(key) {
-    return this.#whole(await this.#ask('GET', key));
+    return this.#whole(await this.#ask('GET', key), MAX_OBJECT);
   }
 
   /** @param {string} key @returns {Promise<import('../files/parquet-file').Readable>} */
@@ -88,9 +109,9 @@ class ObjectStore {
     const size = Number(headers.get('content-length'));
     const slice = async (/** @type {number} */ start, end = size) => {
       const range = { range: `bytes=${start}-${end - 1}` };
-      const bytes = await (await this.#ask('GET', key, { headers: range })).arrayBuffer();
-      if (bytes.byteLength !== end - start) throw new Error(`The object ${key} ends early.`);
-      return bytes;
+      const bytes = await this.#whole(await this.#ask('GET', key, { headers: range }), end - start);
+      if (bytes.length !== end - start) throw new Error(`The object ${key} ends early.`);
+      return Uint8Array.from(bytes).buffer;
     };
     return { byteLength: size, slice };
   }
@@ -130,12 +151,15 @@ class ObjectStore {
 
   /** @param {string} key @param {Uint8Array | string} content */
   async put(key, content) {
-    await (await this.#ask('PUT', key, { body: content })).text();
+    const answer = await this.#ask('PUT', key, { body: content });
+    await this.#whole(answer, MAX_TEXT);
+    // The login page of a network answers 200, too, and has stored nothing.
+    if (!answer.headers.get('etag')) throw this.#noStore('confirms no file: its answer has no ETag');
   }
 
   /** @param {string} key */
   async remove(key) {
-    await (await this.#ask('DELETE', key)).text();
+    await this.#whole(await this.#ask('DELETE', key), MAX_TEXT);
   }
 
   /**
@@ -167,7 +191,7 @@ class ObjectStore {
       throw this.#unreachable(error);
     }
     if (answer.ok) return answer;
-    const text = (await answer.text().catch(() => '')).slice(0, MAX_TEXT);
+    const text = (await this.#whole(answer, MAX_TEXT).catch(() => '')).toString();
     const code = tag(text, 'Code') || `HTTP ${answer.status}`;
     throw this.#refused(
       code,
@@ -176,13 +200,26 @@ class ObjectStore {
     );
   }
 
-  /** @param {Response} answer @returns {Promise<Buffer>} @throws {StoreError} */
-  async #whole(answer) {
+  /** @param {Response} answer @param {number} most bytes @returns {Promise<Buffer>} @throws {StoreError} */
+  async #whole({ body }, most) {
+    const chunks = [];
+    let length = 0;
     try {
-      return Buffer.from(await answer.arrayBuffer());
+      for await (const chunk of /** @type {AsyncIterable<Uint8Array>} */ (body ?? [])) {
+        chunks.push(chunk);
+        length += chunk.length;
+        if (length > most) break;
+      }
     } catch (error) {
       throw this.#unreachable(error);
     }
+    if (length > most) throw this.#noStore(`sends more than ${most} bytes, for which nobody asked`);
+    return Buffer.concat(chunks);
+  }
+
+  /** @param {string} what the server does */
+  #noStore(what) {
+    return this.#refused('NotS3', `The server at ${this.#base.host} ${what}.`);
   }
 
   /** @param {string} code @param {string} what a sentence @param {boolean} mayPass */
@@ -199,14 +236,25 @@ class ObjectStore {
   }
 }
 
+/** @param {string} object element of a list @param {boolean} isEscaped @returns {string | null} null: it is wrong */
+function keyOf(object, isEscaped) {
+  const key = tag(object, 'Key');
+  try {
+    return isEscaped ? decodeURIComponent(key.replaceAll('+', ' ')) : key;
+  } catch {
+    return null;
+  }
+}
+
 /** @param {string} xml @param {string} name @returns {string} text of the first element of this name, '' = none */
 function tag(xml, name) {
-  const [, text = ''] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml) ?? [];
-  return text.replace(/&(?:#(\d+)|#x([0-9a-f]+)|(\w+));/gi, (all, decimal, hex, entity) =>
-    decimal || hex
-      ? String.fromCodePoint(parseInt(decimal ?? hex, decimal ? 10 : 16))
-      : (ENTITIES[entity] ?? all)
-  );
+  const [, text = ''] =
+    new RegExp(`<${NAMESPACE}${name}${REST}([^<]*)</${NAMESPACE}${name}>`).exec(xml) ?? [];
+  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w+));/gi, (all, decimal, hex, entity) => {
+    if (entity) return ENTITIES[entity] ?? all;
+    const code = parseInt(decimal ?? hex, decimal ? 10 : 16);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : all;
+  });
 }
 
 exports.ObjectStore = ObjectStore;
