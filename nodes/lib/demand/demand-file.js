@@ -52,10 +52,17 @@ const SQL = {
  * @typedef {{ name: keyof typeof SQL, values: import('node:sqlite').SQLInputValue[] }} Change
  */
 
+/** Thrown by write(): what the file had is not in it any more. */
+class LostFile extends Error {
+  isLost = true;
+}
+
 class DemandFile {
   #directory;
   /** @type {Db | null} */
   #db = null;
+  /** Of the open file. */
+  #inode = 0;
   /** @type {ReturnType<typeof statementsOf> | null} */
   #statements = null;
 
@@ -94,10 +101,12 @@ class DemandFile {
   /**
    * Writes changes in their order, in one transaction, which is on disk when this returns.
    * @param {Change[]} changes
+   * @throws {LostFile} if a new file begins: what must be in it has to be written again
    * @throws {Error} if that is not so, or unknown
    */
   write(changes) {
     try {
+      if (this.#db && inodeOf(this.path) !== this.#inode) throw new LostFile('the file was moved or deleted');
       const statements = this.#open();
       transact(/** @type {Db} */ (this.#db), () => {
         for (const { name, values } of changes) statements[name].run(...values);
@@ -117,6 +126,7 @@ class DemandFile {
     if (this.#statements) return this.#statements;
     const { db, made } = openDatabase(this.path, KIND, statementsOf);
     this.#db = db;
+    this.#inode = inodeOf(this.path);
     this.#statements = made;
     return made;
   }
@@ -124,15 +134,21 @@ class DemandFile {
   /** Closes the connection, whose state is unknown. @param {unknown} error @returns {Error} */
   #failed(error) {
     this.close();
+    if (error instanceof LostFile) return error;
     const { message } = /** @type {Error} */ (error);
     if (!isDamage(/** @type {any} */ (error))) return new Error(message);
     try {
       const aside = path.basename(setAside(this.#directory, new Date(), FILE));
-      return new Error(`${message}; the file was renamed to ${aside}`);
+      return new LostFile(`${message}; the file was renamed to ${aside}`);
     } catch {
       return new Error(message);
     }
   }
+}
+
+/** @param {string} file @returns {number} 0 = there is none */
+function inodeOf(file) {
+  return fs.statSync(file, { throwIfNoEntry: false })?.ino ?? 0;
 }
 
 /** @param {Db} db */
@@ -145,4 +161,4 @@ function statementsOf(db) {
   };
 }
 
-exports.DemandFile = DemandFile;
+module.exports = { DemandFile, LostFile };

@@ -7,7 +7,10 @@
 const COMMIT_MS = 50;
 /** Changes that may wait for the disk. */
 const MAX_WAITING = 4096;
-/** Removals that failed are tried again after this time. One that never gets to the disk costs a restore too many. */
+/**
+ * Removals that failed are tried again after this time, and so is a new file for one that was lost. A removal that
+ * never gets to the disk costs a restore too many.
+ */
 const RETRY_MS = 1000;
 
 /**
@@ -15,9 +18,11 @@ const RETRY_MS = 1000;
  * @typedef {import('./demand-file').StoredQuestion} StoredQuestion
  * @typedef {import('./demand-file').Restore} Restore
  *
+ * @typedef {Error & { isLost?: boolean }} Failure isLost: a new file begins, which has nothing
+ *
  * @typedef {object} Writer has the file
  * @property {() => { questions: StoredQuestion[], restores: Restore[] }} load
- * @property {(changes: Change[], done: (error: Error | null) => void) => void} write calls done once: the changes are
+ * @property {(changes: Change[], done: (error: Failure | null) => void) => void} write calls done once: the changes are
  *   on disk, or that failed. Takes further changes meanwhile, and writes them in their order
  * @property {() => void | Promise<void>} close after what was given to write()
  *
@@ -25,8 +30,12 @@ const RETRY_MS = 1000;
  */
 
 class DemandStore {
+  /** Returns all that the file must have, to write it again. @type {() => ReturnType<Writer['load']>} */
+  contents = () => ({ questions: [], restores: [] });
   #writer;
   #now;
+  /** The file was lost, and a new one does not have its contents yet. */
+  #isLost = false;
   /** @type {Waiting[]} */
   #waiting = [];
   /** Changes of the commit that is under way. */
@@ -59,15 +68,10 @@ class DemandStore {
    * @param {Restore | null} restore
    * @returns {Promise<void>}
    */
-  put({ device, by, everyMs, forMs, endsAt }, restore) {
+  put(question, restore) {
     return new Promise((resolve, reject) => {
-      if (restore) {
-        const { topic, payload, since } = restore;
-        this.#add({ name: 'putRestore', values: [device, topic, payload, since] });
-      }
-      this.#add({ name: 'putQuestion', values: [device, by, everyMs, forMs, endsAt] }, (error) =>
-        error ? reject(error) : resolve()
-      );
+      if (restore) this.#add(putRestore(restore));
+      this.#add(putQuestion(question), (error) => (error ? reject(error) : resolve()));
     });
   }
 
@@ -108,19 +112,25 @@ class DemandStore {
     this.#timer = null;
     this.#dueAt = Infinity;
     const batch = this.#waiting;
-    if (batch.length === 0) return;
+    const isAll = this.#isLost;
+    if (batch.length === 0 && !isAll) return;
     this.#waiting = [];
-    this.#underWay += batch.length;
+    const size = batch.length + Number(isAll);
+    this.#underWay += size;
     this.#committedAt = this.#now();
-    this.#writer.write(
-      batch.map(({ change }) => change),
-      (error) => this.#committed(batch, error)
-    );
+    const { questions, restores } = isAll ? this.contents() : { questions: [], restores: [] };
+    const changes = batch.map(({ change }) => change);
+    this.#writer.write([...restores.map(putRestore), ...questions.map(putQuestion), ...changes], (error) => {
+      this.#underWay -= size;
+      this.#committed(batch, error, isAll);
+    });
   }
 
-  /** @param {Waiting[]} batch @param {Error | null} error */
-  #committed(batch, error) {
-    this.#underWay -= batch.length;
+  /** @param {Waiting[]} batch @param {Failure | null} error @param {boolean} isAll */
+  #committed(batch, error, isAll) {
+    if (error?.isLost) this.#isLost = true;
+    else if (isAll && !error) this.#isLost = false;
+    if (this.#isLost) this.#commitIn(RETRY_MS);
     if (this.#waiting.length > 0) this.#commitIn(COMMIT_MS);
     // Whoever asked gets the error and may ask again. A removal has no asker: it is tried again.
     const removals = error ? batch.filter(({ change }) => change.name.startsWith('remove')) : [];
@@ -130,6 +140,16 @@ class DemandStore {
     }
     for (const { done } of batch) done?.(error);
   }
+}
+
+/** @param {StoredQuestion} question @returns {Change} */
+function putQuestion({ device, by, everyMs, forMs, endsAt }) {
+  return { name: 'putQuestion', values: [device, by, everyMs, forMs, endsAt] };
+}
+
+/** @param {Restore} restore @returns {Change} */
+function putRestore({ device, topic, payload, since }) {
+  return { name: 'putRestore', values: [device, topic, payload, since] };
 }
 
 exports.DemandStore = DemandStore;

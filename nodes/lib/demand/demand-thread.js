@@ -4,7 +4,7 @@
 
 const path = require('node:path');
 const { ManagedThread } = require('../base/managed-thread');
-const { DemandFile } = require('./demand-file');
+const { DemandFile, LostFile } = require('./demand-file');
 
 const STOP_MS = 10000;
 
@@ -66,10 +66,10 @@ class DemandThread {
       file: path.join(__dirname, 'demand-worker.js'),
       name: 'seganet-demand',
       workerData: () => ({ directory: this.#directory }),
-      onMessage: ({ id, failure }) => {
+      onMessage: ({ id, failure, isLost }) => {
         thread.markHealthy();
         if (failure) this.#warn(`The questions in ${this.#path} cannot be written (${failure}).`);
-        this.#end(id, failure);
+        this.#end(id, failure && (isLost ? new LostFile(failure) : new Error(failure)));
       },
       onExit: (cause, restartMs) => this.#onExit(cause, restartMs),
       restarts: true
@@ -78,18 +78,18 @@ class DemandThread {
     return thread;
   }
 
-  /** @param {number} id @param {string} failure '' = it is on disk */
+  /** @param {number} id @param {Error | ''} failure '' = it is on disk */
   #end(id, failure) {
     const done = this.#open.get(id);
     this.#open.delete(id);
-    done?.(failure ? new Error(failure) : null);
+    done?.(failure || null);
   }
 
   /** @param {string} cause @param {number} restartMs -1 = it was stopped */
   #onExit(cause, restartMs) {
     this.#reason = `the thread of the questions ended unexpectedly (${cause})`;
     if (restartMs >= 0) this.#warn(`${this.#reason.replace('t', 'T')}. It restarts in ${restartMs} ms.`);
-    for (const id of [...this.#open.keys()]) this.#end(id, this.#reason);
+    for (const id of [...this.#open.keys()]) this.#end(id, new Error(this.#reason));
   }
 }
 

@@ -1,10 +1,10 @@
 'use strict';
 // Entry of the thread that writes the questions of one engine.
 // In:  {type: 'write', id, changes} · {type: 'stop'}
-// Out: {id, failure}  failure: '' = the changes are on disk
+// Out: {id, failure, isLost}  failure: '' = the changes are on disk; isLost: a new file begins
 
 const { parentPort, workerData } = require('node:worker_threads');
-const { DemandFile } = require('./demand-file');
+const { DemandFile, LostFile } = require('./demand-file');
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort);
 const file = new DemandFile(workerData.directory);
@@ -15,10 +15,12 @@ port.on('message', ({ type, id, changes }) => {
     return port.close();
   }
   let failure = '';
+  let isLost = false;
   try {
     file.write(changes);
   } catch (error) {
     failure = /** @type {Error} */ (error).message || 'unknown error';
+    isLost = error instanceof LostFile;
   }
-  port.postMessage({ id, failure });
+  port.postMessage({ id, failure, isLost });
 });

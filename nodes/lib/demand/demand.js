@@ -32,7 +32,7 @@ const TICK_MS = 50;
  * @property {Pick<import('../commands').Commands, 'lead' | 'retract'>} commands
  * @property {import('../engine/device-readers').DeviceReaders} readers
  * @property {Pick<import('../engine/device-events').DeviceEvents, 'follow'>} deviceEvents
- * @property {Pick<import('./demand-store').DemandStore, 'load' | 'put' | 'remove' | 'restored' | 'close' | 'isFull'>} store
+ * @property {Pick<import('./demand-store').DemandStore, 'load' | 'put' | 'remove' | 'restored' | 'close' | 'isFull' | 'contents'>} store
  * @property {(device: string, reason: string) => void} unrestored gets a device that refuses its normal rate
  * @property {(sentence: string) => void} warn
  * @property {() => number} [now] ms, monotonic
@@ -87,6 +87,7 @@ class Demand {
     });
     readers.onChange = (device) =>
       this.#guard(() => this.#with(device, (it) => this.#rates.readersChanged(it)));
+    parts.store.contents = () => this.#contents();
     this.#load();
   }
 
@@ -293,6 +294,21 @@ class Demand {
     }
     // Before the listeners open, so that a device gets its normal rate first.
     for (const record of this.#devices.values()) if (record.questions.size === 0) this.#rates.apply(record);
+  }
+
+  /** Returns what must be on disk. */
+  #contents() {
+    /** @type {ReturnType<Parts['store']['contents']>} */
+    const all = { questions: [], restores: [] };
+    const [now, wall] = [this.#now(), this.#wall()];
+    for (const { device, questions, restore } of this.#devices.values()) {
+      if (restore) all.restores.push(restore);
+      for (const [by, { everyMs, endsAt, isKept }] of questions) {
+        const forMs = Math.max(0, Math.round(endsAt - now));
+        if (isKept) all.questions.push({ device, by, everyMs, forMs, endsAt: wall + forMs });
+      }
+    }
+    return all;
   }
 
   /** @param {string} device @returns {Device} */

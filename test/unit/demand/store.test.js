@@ -96,3 +96,25 @@ test('gives what waits to the writer when it is closed, also during a commit', a
   await Promise.all([last, closed]);
   expect(jest.getTimerCount()).toBe(0);
 });
+
+test('writes everything again after the file was lost, before what came since, until a commit has it', async () => {
+  const question = { device: 'a', by: 'ann', everyMs: 100, forMs: 1000, endsAt: 2000 };
+  const restore = { device: 'a', topic: 'cmd/a/rate', payload: Buffer.from('0'), since: 5 };
+  store.contents = () => ({ questions: [question], restores: [restore] });
+  const asked = put('b').catch(({ message }) => message);
+  await jest.advanceTimersByTimeAsync(0);
+  commits[0].done(Object.assign(new Error('damaged'), { isLost: true }));
+  expect(await asked).toBe('damaged');
+  const all = ['putRestore a', 'putQuestion a'];
+  await jest.advanceTimersByTimeAsync(1000);
+  expect(namesOf(commits[1])).toEqual(all);
+  void put('c').catch(() => {});
+  await jest.advanceTimersByTimeAsync(2000);
+  expect(commits).toHaveLength(2);
+  commits[1].done(new Error('disk full'));
+  await jest.advanceTimersByTimeAsync(50);
+  expect(namesOf(commits[2])).toEqual([...all, 'putQuestion c']);
+  commits[2].done(null);
+  await jest.advanceTimersByTimeAsync(2000);
+  expect([commits.length, jest.getTimerCount()]).toEqual([3, 0]);
+});

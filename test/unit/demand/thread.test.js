@@ -90,6 +90,30 @@ test('rejects what is not known to be on disk when the thread ends unexpectedly,
   expect(store.load().questions.map(({ device }) => device)).toEqual(expect.arrayContaining(['a', 'c']));
 });
 
+test('writes all into a new file when the file was damaged while it was in use', async () => {
+  // More than SQLite keeps in memory.
+  const devices = Array.from({ length: 20000 }, (_, i) => `${i}-`.padEnd(200, 'd'));
+  await Promise.all(devices.map((device) => put(device)));
+  store.contents = () => ({
+    questions: devices.map((device) => ({ device, by: 'ann', everyMs: 100, forMs: 900, endsAt: 2000 })),
+    restores: devices.map(restore)
+  });
+  for (const name of ['demand.db', 'demand.db-wal']) {
+    const fd = fs.openSync(path.join(folder, name), 'r+');
+    for (let at = 4096; at < fs.fstatSync(fd).size; at += 4096)
+      fs.writeSync(fd, Buffer.alloc(4096, 0xff), 0, 4096, at);
+    fs.closeSync(fd);
+  }
+  const ends = await Promise.allSettled(devices.slice(0, 5000).map((device) => put(device)));
+  expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['rejected']));
+  expect(warnings).toEqual([expect.stringMatching(/renamed to demand\.db\.damaged-/)]);
+  await put('last');
+  await store.close();
+  start();
+  const { questions, restores } = store.load();
+  expect([questions.length, restores.length]).toEqual([20001, 20001]);
+});
+
 test('reports a file that cannot be read, and puts it aside', () => {
   fs.writeFileSync(path.join(folder, 'demand.db'), 'SQLite format 3\0 but not really'.padEnd(4096));
   expect(store.load()).toEqual({ questions: [], restores: [] });
