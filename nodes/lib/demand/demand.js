@@ -15,6 +15,8 @@ const { Refusal } = require('./request');
 
 /** A restore that no device has taken for this time is given up. */
 const GIVE_UP_MS = 30 * 86_400_000;
+/** But not sooner after a start: the gateway itself may have been away, or its clock wrong. */
+const LEAST_GIVE_UP_MS = 3_600_000;
 /** Longest delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 /** Least time between two looks at all devices: many questions that end one after another share one. */
@@ -173,7 +175,7 @@ class Demand {
     try {
       const { everyMs } = asked;
       await this.#parts.store.put({ device, by, everyMs, forMs, endsAt: this.#wall() + forMs }, restore);
-      if (restore) record.restore = restore;
+      if (restore) this.#owe(record, restore, this.#now() + GIVE_UP_MS);
     } catch (error) {
       if (before) before.endsAt = endedAt;
       else if (record.questions.has(by)) this.#set(record, by, undefined);
@@ -270,17 +272,14 @@ class Demand {
   }
 
   #load() {
-    const { store, warn } = this.#parts;
+    const { store } = this.#parts;
     const { questions, restores } = store.load();
     const [now, wall] = [this.#now(), this.#wall()];
     for (const restore of restores) {
-      if (wall - restore.since > GIVE_UP_MS) {
-        this.counters.givenUp++;
-        store.restored(restore.device);
-        warn(
-          `The device ${restore.device} was away for 30 days, so its normal rate is not restored any more.`
-        );
-      } else Object.assign(this.#make(restore.device), { restore, isTouched: true });
+      const leftMs = Math.min(GIVE_UP_MS, restore.since + GIVE_UP_MS - wall);
+      const record = this.#make(restore.device);
+      record.isTouched = true;
+      this.#owe(record, restore, now + Math.max(LEAST_GIVE_UP_MS, leftMs));
     }
     for (const { device, by, everyMs, forMs, endsAt } of questions) {
       // A clock that was set back must not prolong a question.
@@ -311,6 +310,25 @@ class Demand {
     return all;
   }
 
+  /** @param {Device} record @param {import('./demand-file').Restore} restore on disk @param {number} giveUpAt monotonic */
+  #owe(record, restore, giveUpAt) {
+    record.restore = restore;
+    record.giveUpAt = giveUpAt;
+    this.#wakeAt(giveUpAt);
+  }
+
+  /** @param {Device} record whose device was away for too long */
+  #giveUp(record) {
+    const { device } = record;
+    const { commands, warn } = this.#parts;
+    this.counters.givenUp++;
+    record.job = null;
+    record.isTouched = false;
+    commands.retract(device);
+    this.#forget(record);
+    warn(`The device ${device} was away for 30 days, so its normal rate is not restored any more.`);
+  }
+
   /** @param {string} device @returns {Device} */
   #make(device) {
     const record = makeRecord(device);
@@ -332,6 +350,8 @@ class Demand {
       this.#states[record.state]--;
     }
     if (this.#devices.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = Infinity;
     this.#unfollow?.();
     this.#unfollow = null;
   }
@@ -407,6 +427,11 @@ class Demand {
       const before = record.questions.size;
       for (const [by, { endsAt }] of record.questions) if (endsAt <= now) this.#end(record, by);
       if (isDue || record.questions.size < before) this.#rates.apply(record);
+      if (record.restore && record.questions.size + record.writes === 0) {
+        if (record.giveUpAt <= now) this.#giveUp(record);
+        else next = Math.min(next, record.giveUpAt);
+      }
+      if (!this.#isKnown(record)) continue;
       for (const { endsAt } of record.questions.values()) next = Math.min(next, endsAt);
       if (record.retryAt > 0) next = Math.min(next, record.retryAt);
     }

@@ -35,6 +35,7 @@ const PATIENCE_MS = 1000;
  * @property {State} state
  * @property {string} reason
  * @property {import('./demand-file').Restore | null} restore on disk
+ * @property {number} giveUpAt monotonic; when the restore is given up if there is no question
  * @property {boolean} isTouched it may have got a command since its last restore
  * @property {{ everyMs: number, endsAt: number } | null} sent the rate that was sent last
  * @property {object | null} job the latest command, unless it ended; a new one makes it obsolete
@@ -54,6 +55,7 @@ function makeRecord(device) {
     state: 'waiting',
     reason: '',
     restore: null,
+    giveUpAt: Infinity,
     isTouched: false,
     sent: null,
     job: null,

@@ -299,20 +299,6 @@ test('restores after a crash although no node is there any more', async () => {
   expect(world.got.a).toEqual(['100', 'normal']);
 });
 
-test('gives a restore up when the device was away for 30 days', async () => {
-  const world = start();
-  await world.ask({ forS: 1 });
-  world.connected.delete('a');
-  await world.pass(1000);
-  world.wallAhead = 31 * 86_400_000;
-  world.kill();
-  expect(world.warnings).toEqual([expect.stringMatching(/^The device a was away for 30 days/)]);
-  expect(world.demand.view('a')).toBeNull();
-  await world.pass(100);
-  world.kill();
-  expect(world.warnings).toHaveLength(1);
-});
-
 describe('a device that the gateway reads', () => {
   /** @param {World} world @param {string[]} calls */
   const offer = (world, calls, name = '') =>

@@ -21,6 +21,39 @@ afterEach(() => {
   fs.rmSync(folder, { recursive: true });
 });
 
+test('gives a restore up when the device was away for 30 days', async () => {
+  await world.ask({ forS: 1 });
+  world.connected.delete('a');
+  await world.pass(1000);
+  await world.pass(29 * 86_400_000);
+  expect(world.demand.view('a')).toMatchObject({ state: 'restoring' });
+  await world.pass(86_400_000);
+  expect(world.warnings).toEqual([expect.stringMatching(/^The device a was away for 30 days/)]);
+  expect([world.demand.view('a'), jest.getTimerCount()]).toEqual([null, 0]);
+  await world.pass(100);
+  world.kill();
+  await world.connect('a');
+  expect([world.got.a, world.warnings.length, jest.getTimerCount()]).toEqual([['100'], 1, 0]);
+});
+
+test('restores a device in the first hour of a start, however long the gateway was away or wrong its clock', async () => {
+  await world.ask({ forS: 1 });
+  world.connected.delete('a');
+  await world.pass(1000);
+  world.wallAhead = 400 * 86_400_000;
+  world.kill();
+  await world.pass(3_500_000);
+  await world.connect('a');
+  expect([world.got.a, world.warnings]).toEqual([['100', 'normal'], []]);
+  await world.ask({ device: 'b', forS: 1 });
+  world.connected.delete('b');
+  await world.pass(1000);
+  world.wallAhead *= 2;
+  world.kill();
+  await world.pass(3_600_000);
+  expect([world.demand.view('b'), world.warnings.length]).toEqual([null, 1]);
+});
+
 test('writes all that is open into a new file when its file was deleted while it was in use', async () => {
   await world.ask({ device: 'a', forS: 100 });
   world.connected.delete('b');
