@@ -136,7 +136,8 @@ function readReason(reader) {
   let reason = null;
   for (let records = reader.readInt32(); records > 0; records--) {
     reader.readInt32();
-    reason ??= reader.readNullableString(false);
+    const each = reader.readNullableString(false);
+    reason ??= each;
   }
   return reader.readNullableString(false) ?? reason;
 }

@@ -79,7 +79,7 @@ describe('the answer to a produce request', () => {
           { index: 11, code: 29, detail: 'not allowed' }
         ]
       },
-      { name: 'b', partitions: [{ index: 0, code: 87, records: [null, 'too old'] }] }
+      { name: 'b', partitions: [{ index: 0, code: 87, records: [null, 'too old', 'as well', null] }] }
     ];
     const { results, rest } = await read(answerOf(topics, version), version);
     const detail = (/** @type {string} */ reason) => (version < 8 ? null : reason);
