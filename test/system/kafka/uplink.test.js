@@ -92,6 +92,22 @@ describe('the kafka uplink', () => {
     }
   });
 
+  test('writes records whose time Kafka refuses without a timestamp, and warns', async () => {
+    await createTopics(broker.address, [`${own}.normal`], 1);
+    const rig = start();
+    const ts = Date.now() + 2 * 3_600_000;
+    for (let i = 0; i < 10; i++) rig.push('d', `${i}`, { ts: i % 2 ? ts : 0 });
+    await rig.allDone();
+    expect(new Set(rig.completed.values())).toEqual(new Set([1]));
+    const got = await readTopics(broker.address, [`${own}.normal`], ({ length }) => length >= 10);
+    expect(got.map(({ value }) => String(value))).toEqual(Array.from({ length: 10 }, (_, i) => `${i}`));
+    for (const { headers, timestamp } of got.filter((_, i) => i % 2 === 1))
+      expect([headers.ts, timestamp]).toEqual([String(ts), -1]);
+    await eventually(() => rig.problems.some(({ code }) => code === 'INVALID_TIMESTAMP'), {
+      what: () => JSON.stringify(rig.problems)
+    });
+  });
+
   test.each(['records', 'off'])('writes the own time and number of each record (mode %s)', async (mode) => {
     await createTopics(broker.address, [`${own}.normal`], 1);
     const rig = start({ mode, batch: { flush: 'limits', maxDelayMs: 300 } });

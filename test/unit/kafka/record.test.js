@@ -51,6 +51,21 @@ test.each([
   expect(toRecordArgs(message({ seq }), options).seq).toBe(expected);
 });
 
+test.each([
+  [-1, 0],
+  [0, 0],
+  [NaN, 0],
+  [8.64e15, 8.64e15],
+  [1.7e18, 0]
+])('takes the time %d of the record as %d, where 0 is the time of arrival', (ts, expected) => {
+  expect(toRecordArgs({ ...message(), ts }, options).ts).toBe(expected);
+});
+
+test('takes the time of the header ts if the record has none', () => {
+  expect(toRecordArgs({ ...message({ ts: '1700000000001' }), ts: -1 }, options).ts).toBe(1700000000001);
+  expect(toRecordArgs({ ...message({ ts: 'soon' }), ts: -1 }, options).ts).toBe(0);
+});
+
 test('keeps the name of the topic if the header is not a topic to publish to', () => {
   expect(toRecordArgs(message({ topic: 'd/#' }), options).topic).toBe('readings');
 });

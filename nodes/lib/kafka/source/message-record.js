@@ -3,7 +3,7 @@
 
 const { MAX_DEVICE_BYTES } = require('../../base/device-id');
 const { classOf } = require('../../base/classes');
-const { FLAG, RecordError } = require('../../base/record');
+const { FLAG, RecordError, toTimestamp } = require('../../base/record');
 const { traceOf } = require('../../base/trace-context');
 
 const NORMAL = 3;
@@ -45,7 +45,8 @@ function toRecordArgs(message, options) {
     payload: Buffer.from(value ?? []),
     cls: named || options.class || NORMAL,
     flags: FLAG.QOS1,
-    ts: ts > 0 ? ts : 0,
+    // Others write nanoseconds, too: such a record has its time of arrival. An uplink writes none if Kafka refuses it.
+    ts: toTimestamp(ts) || toTimestamp(Number(header(message, 'ts'))),
     seq: seqOf(header(message, 'seq')),
     trace: traceOf(header(message, 'traceparent'), header(message, 'tracestate'))
   };

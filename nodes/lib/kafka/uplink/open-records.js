@@ -15,6 +15,8 @@ const { Topic } = require('./topic');
 const MAX_TOPICS = 1000;
 /** Kafka's INVALID_TOPIC_EXCEPTION, for a name that the gateway does not send. */
 const INVALID_TOPIC = 17;
+/** Kafka's, of a record without a timestamp. */
+const NO_TIME = -1;
 
 /**
  * The records of one class that were taken and not acknowledged yet: puts them into the queues of their topics and
@@ -130,6 +132,7 @@ class OpenRecords {
       refused: (queue, meaning) => this.topics.get(queue.topic)?.refused(meaning),
       gone: (queue) => this.topics.get(queue.topic)?.partitionGone(),
       unfit: (item, meaning) => this.#unfit(item, meaning),
+      untimed: (meaning) => this.#untimed(meaning),
       failed: (meaning) => this.#failed(meaning)
     });
   }
@@ -143,9 +146,11 @@ class OpenRecords {
   #send(items, topic, partition, done) {
     const { writer, requests } = this.parts;
     this.counters.send(items);
-    const messages = items.map(({ batch, packet }) =>
-      writer.write(batch, packet, /** @type {Stage} */ (this.stages.get(batch.stage)))
-    );
+    const messages = items.map(({ batch, packet, isUntimed }) => {
+      const message = writer.write(batch, packet, /** @type {Stage} */ (this.stages.get(batch.stage)));
+      if (isUntimed) message.timestamp = NO_TIME;
+      return message;
+    });
     requests.put(messages, topic, partition, done);
   }
 
@@ -162,6 +167,15 @@ class OpenRecords {
       if (batch.open === 0) this.release(batch);
     }
     this.parts.schedule();
+  }
+
+  /** @param {Meaning} meaning */
+  #untimed({ code, detail }) {
+    this.counters.refusals++;
+    this.parts.problem(
+      code,
+      `The Kafka cluster refuses the time of records (${detail}). They are written without a timestamp; their header "ts" has the time. Check the clocks of the gateway and its devices.`
+    );
   }
 
   /** @param {Meaning} meaning */

@@ -4,11 +4,15 @@ const { Backoff } = require('../../base/backoff');
 const { meaningOf } = require('./errors');
 
 /** @typedef {import('../../uplink/sending/taken-batch').TakenBatch} TakenBatch */
-/** A packet of a batch. @typedef {{ batch: TakenBatch, packet: number, bytes: number, wasSent?: boolean }} Item */
+/**
+ * A packet of a batch. isUntimed: its record has no timestamp of Kafka
+ * @typedef {{ batch: TakenBatch, packet: number, bytes: number, wasSent?: boolean, isUntimed?: boolean }} Item
+ */
 
 const MAX_RECORDS = 5000;
 const RETRY_MIN_MS = 100;
 const RETRY_MAX_MS = 5000;
+const WRONG_TIME = 'INVALID_TIMESTAMP';
 
 /**
  * What a queue needs of its channel.
@@ -26,6 +30,7 @@ const RETRY_MAX_MS = 5000;
  * @property {(queue: PartitionQueue) => void} gone the topic has no such partition any more
  * @property {(item: Item, meaning: import('./errors').Meaning) => Item[]} unfit a record can never be sent as it is;
  *   returns what takes its place
+ * @property {(meaning: import('./errors').Meaning) => void} untimed the records are sent again without a timestamp
  * @property {(meaning: import('./errors').Meaning) => void} failed the request is sent again after a while
  */
 
@@ -113,6 +118,10 @@ class PartitionQueue {
     const { sent } = this;
     this.sent = 0;
     if (meaning.kind === 'topic' || meaning.kind === 'name') return this.parts.refused(this, meaning);
+    if (meaning.code === WRONG_TIME && this.#dropTimes(sent)) {
+      this.parts.untimed(meaning);
+      return this.parts.ready(this);
+    }
     if (meaning.kind === 'size' || meaning.kind === 'record') return this.#onUnfit(sent, meaning);
     const wait = this.backoff.next();
     const until = this.parts.now() + wait;
@@ -123,6 +132,17 @@ class PartitionQueue {
       if (this.waitsUntil === until) this.waitsUntil = 0;
       this.parts.ready(this);
     }, wait);
+  }
+
+  /**
+   * A topic may refuse records whose time is far from the broker's, but takes those without one.
+   * @param {number} sent
+   * @returns {boolean} false: they had none
+   */
+  #dropTimes(sent) {
+    const timed = this.items.slice(0, sent).filter(({ isUntimed }) => !isUntimed);
+    for (const item of timed) item.isUntimed = true;
+    return timed.length > 0;
   }
 
   /**

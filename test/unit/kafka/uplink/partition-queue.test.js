@@ -19,6 +19,7 @@ class Bench {
     this.unfit = [];
     this.refusals = [];
     this.failures = 0;
+    this.untimed = 0;
     this.queue = new PartitionQueue({
       topic: 't',
       partition: 0,
@@ -34,6 +35,7 @@ class Bench {
         this.unfit.push(item.packet);
         return [];
       },
+      untimed: () => this.untimed++,
       failed: () => this.failures++,
       ...options
     });
@@ -132,6 +134,7 @@ test('acknowledges every record once and in order, whatever fails', () => {
       const kind = integer(6);
       if (kind === 0) open.done(network());
       else if (kind === 1) open.done(protocol('NOT_LEADER_OR_FOLLOWER', 6));
+      else if (kind === 2 && !open.items[0].isUntimed) open.done(protocol('INVALID_TIMESTAMP', 32));
       else if (open.items.some(({ packet }) => packet === bad)) open.done(protocol('INVALID_RECORD', 87));
       else open.done();
     }
@@ -149,4 +152,20 @@ test('sends again on a new session what was in flight on the old one', () => {
   expect(bench.acknowledged).toEqual([]);
   bench.requests[1].done();
   expect(bench.acknowledged).toEqual([0, 1]);
+});
+
+test('sends records whose time is refused without one, in order, and gives up one that is refused again', () => {
+  const bench = new Bench();
+  bench.add(3);
+  bench.requests[0].done(protocol('INVALID_TIMESTAMP', 32));
+  expect(bench.requests[1].items.map(({ packet, isUntimed }) => [packet, isUntimed])).toEqual([
+    [0, true],
+    [1, true],
+    [2, true]
+  ]);
+  bench.requests[1].done();
+  bench.add(1);
+  expect(bench.requests[2].items[0].isUntimed).toBeUndefined();
+  for (const number of [2, 3]) bench.requests[number].done(protocol('INVALID_TIMESTAMP', 32));
+  expect([bench.acknowledged, bench.untimed, bench.unfit, bench.failures]).toEqual([[0, 1, 2], 2, [3], 0]);
 });
