@@ -13,8 +13,8 @@ const { partitionOf } = require('../uplink/murmur2');
  * @property {Record<string, string>} [headers]
  *
  * @typedef {Published & { topic: string }} Sent
- * @typedef {Sent & { at: number }} Read at: Kafka's time of the record, ms since 1970. Key '' and value null: a
- *   record that is too large
+ * @typedef {Sent & { at: number }} Read at: Kafka's time of the record, ms since 1970. Value '': it is too large, or
+ *   empty. Key '' and value null: the key is too large, or missing
  *
  * @typedef {object} LogOptions
  * @property {import('../settings/kafka-options').ClusterOptions} cluster
@@ -324,11 +324,12 @@ class CompactedLog {
   /** @param {any} message of the client @param {string} instance */
   #read({ topic, key, value, partition, headers, timestamp }, instance) {
     const { mostBytes } = this.#options;
-    const isFine = key && key.length <= mostBytes && (value?.length ?? 0) <= mostBytes;
+    const isNamed = key && key.length <= mostBytes;
+    const isFine = isNamed && (value?.length ?? 0) <= mostBytes;
     const record = {
       topic,
-      key: isFine ? key.toString() : '',
-      value: isFine && value ? value.toString() : null,
+      key: isNamed ? key.toString() : '',
+      value: isNamed && value ? (isFine ? value.toString() : '') : null,
       headers: isFine ? textsOf(headers) : {},
       at: Number(timestamp ?? 0)
     };

@@ -2,6 +2,7 @@
 // Records of the topic of commands, as docs/reference/messages.md describes them. The key is <device>/<id>, the value
 // is the command. A record without a value ends it; its headers have the outcome.
 
+const { MAX_DEVICE_BYTES } = require('../../base/device-id');
 const {
   deviceTopic,
   commandProblem,
@@ -18,6 +19,7 @@ const MOST_PAYLOAD_BYTES = 256 * 1024;
 /** Of a key and of a value: a payload in base64, and 32 KiB for the rest. */
 const MOST_BYTES = Math.ceil(MOST_PAYLOAD_BYTES / 3) * 4 + 32 * 1024;
 const MOST_ID_CHARACTERS = 128;
+const MOST_KEY_CHARACTERS = MAX_DEVICE_BYTES + 1 + MOST_ID_CHARACTERS;
 const STATUSES = ['taken', 'refused', 'expired', 'timeout', 'full'];
 
 /** @param {Pick<Command, 'device' | 'id'>} command */
@@ -53,6 +55,7 @@ function commandRecord(command, { gateway, boot }) {
  * @returns {{ command: Command, by: Writer | null } | { problem: string }} by null: no gateway has written it
  */
 function readCommand({ key, value, at }) {
+  if (value === '') return { problem: `The value is empty, or has more than ${MOST_BYTES} bytes.` };
   /** @type {any} */
   let body;
   try {
@@ -123,4 +126,13 @@ function readOutcome({ status, reason = '', boot = '' }) {
   return { status: 'refused', reason: 'It was withdrawn.', boot: '' };
 }
 
-module.exports = { MOST_BYTES, commandRecord, keyOf, outcomeRecord, readCommand, readOutcome, writeProblem };
+module.exports = {
+  MOST_BYTES,
+  MOST_KEY_CHARACTERS,
+  commandRecord,
+  keyOf,
+  outcomeRecord,
+  readCommand,
+  readOutcome,
+  writeProblem
+};

@@ -8,6 +8,7 @@
 // Pure: the caller publishes what the methods return, and calls tick() once a second.
 
 const {
+  MOST_KEY_CHARACTERS,
   commandRecord,
   keyOf,
   outcomeRecord,
@@ -64,8 +65,8 @@ class CommandTable {
   #entries = new Map();
   /** The oldest one first. @type {Set<string>} */
   #ended = new Set();
-  /** Ended commands that the topic has again, while it is read. @type {Set<string>} */
-  #copies = new Set();
+  /** While the topic is read: commands that get this outcome if it has none. @type {Map<string, Outcome>} */
+  #refused = new Map();
   /** @type {Map<string, number>} */
   #ofDevices = new Map();
   #round = 0;
@@ -166,17 +167,13 @@ class CommandTable {
   begin() {
     this.#round++;
     this.#isCaughtUp = false;
-    this.#copies.clear();
+    this.#refused.clear();
   }
 
   /** @param {Publication & { at: number }} record of the topic */
   take({ key, value, headers = {}, at }) {
     if (value === null) return this.#takeEnd(key, readOutcome(headers));
-    if (this.#ended.has(key)) {
-      if (this.#isCaughtUp) this.#publishEnd(key, COPY);
-      else this.#copies.add(key);
-      return;
-    }
+    if (this.#ended.has(key)) return this.#refuse(key, COPY);
     const known = this.#entries.get(key);
     if (known) {
       known.isRead = true;
@@ -186,13 +183,13 @@ class CommandTable {
     const read = readCommand({ key, value, at });
     if ('problem' in read) {
       this.invalid++;
-      if (this.#isCaughtUp) this.#publishEnd(key, { status: 'refused', reason: read.problem });
-      return;
+      return this.#refuse(key, { status: 'refused', reason: read.problem });
     }
     const { command, by } = read;
     // A gateway has looked before it wrote one.
     const full = by ? '' : this.#fullFor(command);
-    if (full) return void (this.#isCaughtUp && this.#publishEnd(key, { status: 'full', reason: full }));
+    if (full) return this.#refuse(key, { status: 'full', reason: full });
+    this.#refused.delete(key);
     const entry = { ...fresh(command), isRead: true, isOwn: by?.boot === this.#parts.writer.boot, round: this.#round }; // prettier-ignore
     this.#enter(key, entry);
     this.#offer(key, entry);
@@ -201,11 +198,11 @@ class CommandTable {
   /** The topic was read from its start. */
   caughtUp() {
     this.#isCaughtUp = true;
-    for (const key of this.#copies) this.#publishEnd(key, COPY);
-    this.#copies.clear();
+    let isStale = false;
     for (const [key, entry] of [...this.#entries]) {
       // Kafka has removed it, with the record that ended it.
       if (entry.isRead && entry.round !== this.#round) {
+        isStale = true;
         this.#finish(
           key,
           entry,
@@ -214,6 +211,11 @@ class CommandTable {
         );
       } else this.#offer(key, entry);
     }
+    for (const [key, outcome] of this.#refused) {
+      // Commands that had ended took the room, and other gateways have this one.
+      if (outcome.status !== 'full' || !isStale) this.#publishEnd(key, outcome);
+    }
+    this.#refused.clear();
   }
 
   /** Publishes what the topic may not have. */
@@ -229,7 +231,7 @@ class CommandTable {
   #takeEnd(key, { boot, ...outcome }) {
     const isMine = boot === this.#parts.writer.boot;
     const entry = this.#entries.get(key);
-    this.#copies.delete(key);
+    this.#refused.delete(key);
     if (!entry) {
       this.#remember(key);
       return;
@@ -251,6 +253,8 @@ class CommandTable {
 
   /** @param {string} key */
   #remember(key) {
+    // Others may write any key.
+    if (key.length > MOST_KEY_CHARACTERS) return;
     this.#ended.delete(key);
     this.#ended.add(key);
     if (this.#ended.size <= this.limits.ended) return;
@@ -263,6 +267,18 @@ class CommandTable {
     if (!this.#isCaughtUp || !entry.isRead || entry.isOffered || entry.outcome) return;
     entry.isOffered = true;
     this.#parts.offer(key, entry.command);
+  }
+
+  /**
+   * Ends a command of the topic that no engine gets.
+   * @param {string} key
+   * @param {Outcome} outcome
+   */
+  #refuse(key, outcome) {
+    if (this.#isCaughtUp) this.#publishEnd(key, outcome);
+    // A later record may have ended it.
+    else if (this.#refused.size < this.limits.ended && key.length <= MOST_KEY_CHARACTERS)
+      this.#refused.set(key, outcome);
   }
 
   /** @param {string} key @param {Outcome} outcome */

@@ -118,11 +118,15 @@ test('makes a compacted topic, writes the last values after failures, and closes
   state.streams
     .at(-1)
     .emit('data', { topic: TOPIC, key: Buffer.alloc(5000), value: Buffer.alloc(5), partition: 0 });
-  await eventually(() => got.at(-1)[0].length === 2, 'two more');
+  state.streams
+    .at(-1)
+    .emit('data', { topic: TOPIC, key: Buffer.from('device'), value: Buffer.alloc(5000), partition: 0 });
+  await eventually(() => got.at(-1)[0].length === 3, 'three more');
   expect(got.at(-1)).toEqual([
     [
       { topic: TOPIC, key: 'device', value: null, headers: {}, at: 0 },
-      { topic: TOPIC, key: '', value: null, headers: {}, at: 0 }
+      { topic: TOPIC, key: '', value: null, headers: {}, at: 0 },
+      { topic: TOPIC, key: 'device', value: '', headers: {}, at: 0 }
     ],
     true
   ]);

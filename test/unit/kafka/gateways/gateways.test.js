@@ -228,6 +228,7 @@ test.each([
   ['a list', '[]'],
   ['another device than its key', JSON.stringify({ device: 'other', id: 'x' })],
   ['a payload that is no text', JSON.stringify({ device: 'lamp', id: 'x', payload: 5 })],
+  ['a value that is too large to be read', ''],
   ['an expiry that is no number', JSON.stringify({ device: 'lamp', id: 'x', expires: 'soon' })],
   ['a topic with a wildcard', JSON.stringify({ device: 'lamp', id: 'x', topic: 'a/#' })],
   ['a topic that is no text', JSON.stringify({ device: 'lamp', id: 'x', rest: {} })],
@@ -242,6 +243,25 @@ test.each([
     headers: { status: 'refused' }
   });
   expect(topics.last(TOPICS.commands, 'lamp/x')?.headers?.reason).not.toBe('');
+});
+
+test('a gateway that starts ends what it cannot take, and nothing that is ended or withdrawn', async () => {
+  const write = (key, value) => topics.records.push({ topic: TOPICS.commands, key, value, at: a.time });
+  const valid = (id) => JSON.stringify({ device: 'lamp', id });
+  for (let i = 0; i < 102; i++) write(`lamp/${i}`, valid(`${i}`));
+  for (const key of ['door/bad', 'door/withdrawn', 'door/corrected']) write(key, '{');
+  write('lamp/101', null);
+  write('door/withdrawn', null);
+  write('door/corrected', JSON.stringify({ device: 'door', id: 'corrected' }));
+  const before = topics.records.length;
+  const c = new Gateway(topics, 'gw-c').start();
+  await settle(c);
+  expect(topics.records.slice(before).map(({ key, headers }) => [key, headers?.status])).toEqual([
+    ['lamp/100', 'full'],
+    ['door/bad', 'refused']
+  ]);
+  expect(c.shared.figures()).toMatchObject({ commands: 101, invalid: 3 });
+  await c.shared.close();
 });
 
 test('only a gateway says to which broker a command is reported', async () => {
