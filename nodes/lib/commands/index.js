@@ -86,6 +86,14 @@ class Commands {
   #shared = null;
   /** Rows of the shared store that the queues have. @type {Set<string>} */
   #rows = new Set();
+  /**
+   * Adds a command again to the next shared store, or keeps it here, null. For those that a store has not answered for:
+   * it may have been closed by a deploy.
+   * @type {Set<(store: SharedStore | null) => void>}
+   */
+  #adding = new Set();
+  /** A deploy has closed the shared store, and may open the next one. */
+  #awaitsStore = false;
   #reports;
   #desk;
   #lastId;
@@ -105,7 +113,7 @@ class Commands {
       attempt: (command, done) => this.#attempt(command, done),
       storage: {
         add: (command, done) =>
-          this.#shared ? this.#addShared(command, done) : this.#store.add(command, done),
+          this.#shared || this.#awaitsStore ? this.#addShared(command, done) : this.#store.add(command, done),
         remove: (row, outcome) =>
           typeof row === 'string' ? this.#endShared(row, outcome) : this.#store.remove(row)
       },
@@ -134,8 +142,10 @@ class Commands {
   share(store) {
     if (this.#shared) return null;
     this.#shared = store;
+    this.#awaitsStore = false;
     const found = (/** @type {Shared[]} */ shared) => this.#restoreShared(shared);
     found(store.load());
+    for (const add of [...this.#adding]) add(store);
     return {
       found,
       ended: (row, device, { status, reason }) => {
@@ -149,6 +159,7 @@ class Commands {
       leave: () => {
         if (this.#shared !== store) return;
         this.#shared = null;
+        this.#awaitsStore = true;
         this.#rows.clear();
         this.#desk.endAllShared();
       }
@@ -167,16 +178,27 @@ class Commands {
     }
   }
 
-  /** @param {Command} command of a flow @param {(error: Error | null, row: string) => void} done */
+  /**
+   * @param {Command} command of a flow
+   * @param {(error: Error | null, row: import('./command-queues').Row) => void} done
+   */
   #addShared(command, done) {
-    const store = /** @type {SharedStore} */ (this.#shared);
-    const row = store.add(command, (error) => {
-      if (error) this.#rows.delete(row);
-      done(error, row);
-      // The next store has it.
-      if (this.#shared !== store) this.#desk.endShared(command.device, row, 'closed', NOT_SHARED);
-    });
-    this.#rows.add(row);
+    const add = (/** @type {SharedStore | null} */ store) => {
+      if (!store) {
+        this.#adding.delete(add);
+        return this.#store.add(command, done);
+      }
+      const row = store.add(command, (error) => {
+        if (!this.#adding.delete(add)) return;
+        if (error) this.#rows.delete(row);
+        done(error, row);
+        // The next store has it.
+        if (this.#shared !== store) this.#desk.endShared(command.device, row, 'closed', NOT_SHARED);
+      });
+      this.#rows.add(row);
+    };
+    this.#adding.add(add);
+    if (this.#shared) add(this.#shared);
   }
 
   /** @param {string} row @param {Outcome} outcome */
@@ -192,12 +214,15 @@ class Commands {
     else this.#carriers.attempt(command, done, reach === 'all');
   }
 
-  /** Makes commands of the cloud wait until resume(). Call it while the flows are stopped or not complete. */
+  /** Makes commands of the cloud wait until resume(). Call it before the flows start. */
   hold() {
     this.#carriers.hold();
   }
 
+  /** Call it when the flows have started, also after each deploy. */
   resume() {
+    this.#awaitsStore = false;
+    if (!this.#shared) for (const add of [...this.#adding]) add(null);
     this.#carriers.resume();
   }
 
@@ -328,19 +353,32 @@ class Commands {
       if (this.#closed) return;
       if (served) return watch(served.status, served.reason, served.body);
     }
-    if (this.#shared) this.#share(this.#shared, command, watch);
+    if (this.#shared || this.#awaitsStore) this.#share(this.#shared, command, watch);
     else this.#desk.submit(command, watch);
   }
 
-  /** @param {SharedStore} store @param {Command} command @param {import('./command-queues').Watch} watch */
+  /**
+   * @param {SharedStore | null} store null: the next one
+   * @param {Command} command
+   * @param {import('./command-queues').Watch} watch
+   */
   #share(store, command, watch) {
     const now = this.#wall();
     if (command.expiresAt <= now) return watch('expired', 'The command had expired when it arrived.');
     const expiresAt = command.qos === 0 ? Math.min(command.expiresAt, now + SHARED_QOS0_S * 1000) : command.expiresAt; // prettier-ignore
-    store.add({ ...command, expiresAt }, (error) => {
-      if (error) watch(error.status ?? 'full', error.message);
-      else watch('queued', 'The gateways have the command.');
-    });
+    const add = (/** @type {SharedStore | null} */ to) => {
+      if (!to) {
+        this.#adding.delete(add);
+        return this.#desk.submit(command, watch);
+      }
+      to.add({ ...command, expiresAt }, (error) => {
+        if (!this.#adding.delete(add)) return;
+        if (error) watch(error.status ?? 'full', error.message);
+        else watch('queued', 'The gateways have the command.');
+      });
+    };
+    this.#adding.add(add);
+    if (store) add(store);
   }
 
   /**

@@ -393,6 +393,41 @@ test('a flow gets a command of a device that was last here, or of one that no ga
   expect([reports(a).sort(), reports(b)]).toEqual([['1 queued', '2 queued', '2 taken'], ['1 taken']]);
 });
 
+test('adds a command that Kafka did not have when the Kafka cluster node was deployed', async () => {
+  topics.isAway = true;
+  const safe = a.come('lamp', 'on');
+  const told = [];
+  const given = { device: 'door', topic: 'cmd/door', payload: Buffer.from('on'), qos: /** @type {1} */ (1) };
+  a.commands.send(given, (status) => told.push(status));
+  a.time += 1100;
+  await settle(a);
+  expect([safe, told]).toEqual([[], []]);
+  await a.shared.close();
+  a.unwritten = [];
+  const between = a.come('lamp', 'off');
+  a.join();
+  a.commands.resume();
+  topics.isAway = false;
+  a.start();
+  await settle(a, b);
+  expect([safe, told, between]).toEqual([['queued'], ['queued'], ['queued']]);
+  b.connect('lamp');
+  b.connect('door');
+  await settle(a, b);
+  expect(b.got.sort()).toEqual(['door on', 'lamp off', 'lamp on']);
+});
+
+test('keeps a command that Kafka did not have when the gateway leaves the cluster', async () => {
+  topics.isAway = true;
+  const safe = a.come('lamp', 'on');
+  await settle(a);
+  await a.shared.close();
+  a.connect('lamp');
+  a.commands.resume();
+  await settle(a);
+  expect([safe, a.got]).toEqual([['taken'], ['lamp on']]);
+});
+
 test('a command with QoS 0 waits ten seconds', async () => {
   a.come('lamp', 'on', { qos: 0 });
   await settle(a, b);

@@ -81,6 +81,13 @@ class Gateway {
         }
       }
     });
+    this.boot = boot;
+    this.join();
+  }
+
+  /** Joins the cluster, also again as after a deploy of the Kafka cluster node. */
+  join() {
+    const { boot } = this;
     this.shared = new Gateways({
       topics: TOPICS,
       boot,
