@@ -32,6 +32,8 @@ class DeviceTable {
   #own = new Map();
   /** Records that are no claim. */
   invalid = 0;
+  /** Claims of another process that has this gateway's name. */
+  namesakes = 0;
 
   /**
    * @param {{ writer: { gateway: string, boot: string }, most?: number, now?: () => number }} parts writer: this
@@ -92,6 +94,8 @@ class DeviceTable {
       this.invalid++;
       return false;
     }
+    // While the topic is read from its start, they are of an earlier process.
+    if (isCaughtUp && claim.gateway === this.#writer.gateway && claim.boot !== this.#writer.boot) this.namesakes++; // prettier-ignore
     this.#claims.delete(device);
     this.#claims.set(device, claim);
     if (this.#claims.size > this.#most) this.#forgetOne();

@@ -167,12 +167,15 @@ class Gateways {
 
   /** @param {import('../compacted/compacted-log').Read[]} records */
   #take(records) {
+    const { namesakes } = this.#devices;
     for (const record of records) {
       const { topic, key, value } = record;
       if (key.startsWith(MARKER)) continue;
       if (topic === this.#topics.commands) this.#commands.take(record);
       else if (this.#devices.take(key, value, this.#isCaughtUp)) this.#takeOver(key);
     }
+    if (this.#devices.namesakes > namesakes)
+      this.#warn(`Another gateway of the cluster has the id "${this.#writer.gateway}", too. Give each gateway a SEGANET_GATEWAY_ID of its own.`); // prettier-ignore
     this.#offer();
   }
 

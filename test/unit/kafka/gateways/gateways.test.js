@@ -428,6 +428,17 @@ test('keeps a command that Kafka did not have when the gateway leaves the cluste
   expect([safe, a.got]).toEqual([['taken'], ['lamp on']]);
 });
 
+test('warns if another process has the name of the gateway', async () => {
+  a.connect('door');
+  await settle(a);
+  const c = new Gateway(topics, 'gw-a', 'another boot').start();
+  expect(c.said).toEqual([]);
+  c.connect('lamp');
+  await settle(a, c);
+  expect(a.said.splice(0)).toEqual([expect.stringMatching(/has the id "gw-a", too/)]);
+  await c.shared.close();
+});
+
 test('a command with QoS 0 waits ten seconds', async () => {
   a.come('lamp', 'on', { qos: 0 });
   await settle(a, b);
