@@ -24,6 +24,8 @@ const { partitionOf } = require('../uplink/murmur2');
  * @property {string} what the records are, for sentences
  * @property {string} forgotten what Kafka forgets if a topic is not compacted
  * @property {number} mostBytes of a key, and of a value; larger ones are not read
+ * @property {{ [topic: string]: number }} [mostWaiting] records that wait while the cluster takes none; beyond it, the
+ *   oldest one is forgotten. Default: no limit, because the caller has one
  * @property {boolean} [creates] true: topics that are missing are created
  * @property {boolean} [strict] true: each topic must have one partition, and two replicas in sync for each write
  *
@@ -66,7 +68,7 @@ class CompactedLog {
   #life;
   /** @type {any} */
   #producer = null;
-  /** By topic and key. @type {Map<string, Sent>} */
+  /** By topic, then by key. @type {Map<string, Map<string, Sent>>} */
   #waiting = new Map();
   #isSending = false;
   #mostSent = MOST_SENT;
@@ -109,7 +111,7 @@ class CompactedLog {
 
   /** Records that are not written yet. */
   get waiting() {
-    return this.#waiting.size;
+    return [...this.#waiting.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
   start() {
@@ -118,13 +120,17 @@ class CompactedLog {
 
   /** @param {readonly Published[]} records */
   publish(records) {
-    const [topic] = this.#options.topics;
+    const { topics, mostWaiting = {} } = this.#options;
     for (const each of records) {
-      const record = { topic, ...each };
-      const name = nameOf(record);
+      const record = { topic: topics[0], ...each };
+      const { topic, key } = record;
+      const waiting = this.#waiting.get(topic) ?? new Map();
+      this.#waiting.set(topic, waiting);
       // The last value goes last.
-      this.#waiting.delete(name);
-      this.#waiting.set(name, record);
+      waiting.delete(key);
+      waiting.set(key, record);
+      const [oldest] = waiting.keys();
+      if (waiting.size > (mostWaiting[topic] ?? Infinity)) waiting.delete(oldest);
     }
     void this.#send();
   }
@@ -276,7 +282,7 @@ class CompactedLog {
     this.#isSending = true;
     const { attempts } = this;
     try {
-      while (this.state === 'connected' && this.#waiting.size > 0 && attempts === this.attempts) {
+      while (this.state === 'connected' && this.waiting > 0 && attempts === this.attempts) {
         await this.#sendSome();
       }
     } catch (error) {
@@ -291,7 +297,7 @@ class CompactedLog {
     /** @type {Sent[]} */
     const sent = [];
     let bytes = 0;
-    for (const record of this.#waiting.values()) {
+    for (const record of [...this.#waiting.values()].flatMap((each) => firstOf(each, this.#mostSent))) {
       bytes += record.key.length + (record.value?.length ?? 0);
       if (sent.length >= this.#mostSent || (sent.length > 0 && bytes > MOST_SENT_BYTES)) break;
       sent.push(record);
@@ -316,8 +322,8 @@ class CompactedLog {
   /** @param {Sent[]} records that do not wait any more, unless there are later ones */
   #end(records) {
     for (const record of records) {
-      const name = nameOf(record);
-      if (this.#waiting.get(name) === record) this.#waiting.delete(name);
+      const waiting = this.#waiting.get(record.topic);
+      if (waiting?.get(record.key) === record) waiting.delete(record.key);
     }
   }
 
@@ -379,15 +385,22 @@ class CompactedLog {
   /** Writes what waits, and ends. @param {number} timeoutMs */
   async stop(timeoutMs) {
     const until = performance.now() + timeoutMs;
-    while (this.state === 'connected' && this.#waiting.size > 0 && performance.now() < until) {
+    while (this.state === 'connected' && this.waiting > 0 && performance.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     await this.#life.stop();
   }
 }
 
-/** @param {Sent} record */
-const nameOf = ({ topic, key }) => `${topic} ${key}`;
+/** @param {Map<string, Sent>} waiting @param {number} most */
+function firstOf(waiting, most) {
+  const first = [];
+  for (const record of waiting.values()) {
+    if (first.length >= most) break;
+    first.push(record);
+  }
+  return first;
+}
 
 /** @param {Map<Buffer, Buffer> | undefined} headers of the client @returns {Record<string, string>} */
 function textsOf(headers) {

@@ -7,7 +7,7 @@ const { Complaints } = require('../../base/complaints');
 const { CompactedThread } = require('../compacted/compacted-thread');
 const { MOST_BYTES, keyOf } = require('./command-record');
 const { CommandTable } = require('./command-table');
-const { DeviceTable } = require('./device-table');
+const { DeviceTable, MOST_DEVICES } = require('./device-table');
 
 /**
  * @typedef {import('../../commands/command').Command} Command
@@ -300,6 +300,7 @@ const kafkaTopics = (cluster, topics) => (gateway, hooks) =>
       what: 'Commands and devices of the cluster',
       forgotten: 'commands that wait, and where devices are',
       mostBytes: MOST_BYTES,
+      mostWaiting: { [topics.devices]: MOST_DEVICES },
       strict: true
     },
     hooks

@@ -187,3 +187,15 @@ test('tells what is written, with its headers, and passes on what the topic refu
   expect(got.find(({ key }) => key === 'a')).toMatchObject({ headers: { status: 'taken' }, value: 'x' });
   await log.stop(0);
 });
+
+test('keeps the newest records within its limit while the cluster is away', async () => {
+  const fake = client();
+  Object.assign(fake.state, { exists: true });
+  const { log, written } = strict(fake, { mostWaiting: { [TOPIC]: 3 } });
+  log.publish(['a', 'b', 'c', 'd', 'b'].map((key) => ({ key, value: 'x' })));
+  expect(log.waiting).toBe(3);
+  log.start();
+  await eventually(() => log.isCaughtUp && log.waiting === 0, 'all is written');
+  expect(written).toEqual(['c', 'd', 'b']);
+  await log.stop(0);
+});
