@@ -4,7 +4,7 @@
 const path = require('node:path');
 const { crc32c } = require('../store/crc32c');
 const { lockFile } = require('../store/lock-file');
-const { makeFolder } = require('../store/log-folder');
+const { identity, makeFolder } = require('../store/log-folder');
 const { isDamage, isFull, isStorage } = require('../store/log-reasons');
 const { closeDatabase, openDatabase, transact } = require('../store/open-database');
 const { compact } = require('./document');
@@ -62,6 +62,8 @@ class ShadowFile {
   #db = null;
   /** @type {import('node:sqlite').DatabaseSync | null} */
   #lock = null;
+  /** Of the file that is open. */
+  #identity = '';
   /** Why the file is not open. */
   #reason = '';
   #isDamaged = false;
@@ -111,7 +113,10 @@ class ShadowFile {
     const { shadows, deleted } = this.counts;
     try {
       const statements = this.#open();
-      return transact(/** @type {import('node:sqlite').DatabaseSync} */ (this.#db), () => work(statements));
+      const db = /** @type {import('node:sqlite').DatabaseSync} */ (this.#db);
+      const made = transact(db, () => work(statements));
+      this.#check();
+      return made;
     } catch (error) {
       this.counts = { shadows, deleted };
       throw this.#failed(error);
@@ -143,11 +148,18 @@ class ShadowFile {
     if (!this.#lock) throw new Error('another process or engine has the folder');
     const { db, made } = openDatabase(this.#file, KIND, statementsOf);
     this.#db = db;
+    this.#identity = identity(this.#file);
     this.#statements = made;
     this.counts = { .../** @type {any} */ (made.counts.get()) };
     this.#reason = '';
     this.#onOpen(true);
     return made;
+  }
+
+  /** Throws if what was written is in no file with our name, such as after rm, so that it would be lost. */
+  #check() {
+    if (identity(this.#file) === this.#identity && identity(`${this.#file}-wal`) !== '') return;
+    throw Object.assign(new Error('another program has moved or deleted it'), { code: 'MOVED' });
   }
 
   /** Closes the connection after an error of the disk, because its state is unknown. @param {unknown} error */

@@ -81,6 +81,19 @@ test('fails what waits when the thread ends unexpectedly, and goes on with what 
   await eventually(() => thread.state.counters.updates === 2, { what: 'the counters of both' });
 });
 
+test('answers no change as stored while its file is moved away', async () => {
+  await set('a', 1);
+  fs.renameSync(path.join(folder, 'shadow.db'), path.join(folder, 'aside'));
+  expect(await set('b', 2)).toMatchObject({
+    status: 503,
+    message: expect.stringMatching(/moved or deleted/)
+  });
+  await eventually(async () => (await set('c', 3).catch(() => null))?.status === 200, { what: 'a new file' });
+  await thread.stop();
+  thread = start();
+  expect((await thread.ask(op('get', 'c'))).body).toContain('"desired":{"n":3}');
+});
+
 test('reads while a change waits for the disk, and does not show it', async () => {
   await set('a', 1);
   const other = new DatabaseSync(path.join(folder, 'shadow.db'));
