@@ -17,6 +17,9 @@ const WRITE_MS = 12000;
 const LATE = 'The device has not answered in time.';
 const MAX_OBSERVED = 1000;
 const MAX_FAILED = 1000;
+const MAX_UNSTORED = 1000;
+/** Time after which reports that could not be stored are stored again. */
+const STORE_MS = 1000;
 /** Immediate retries of a value that got no answer or a 5.xx. */
 const MOST_BRIEF = 2;
 /** If a device does not keep a value (a button), the value is written again after this time, which doubles. */
@@ -45,7 +48,8 @@ const [FIRST_PAUSE_MS, LAST_PAUSE_MS] = [10000, 3600000];
  *
  * @typedef {object} Parts
  * @property {(command: CommandView) => { [href: string]: any } | null} deltaOf null: it is no difference of a shadow
- * @property {(device: string, json: string) => void} report reported, JSON; must not throw
+ * @property {(device: string, json: string) => Promise<boolean>} report reported, JSON. Returns false if it cannot be
+ *   stored now; must not reject
  * @property {(device: string) => boolean} isConnected
  * @property {(device: string) => void} retry sends the difference of a device again; must not throw
  * @property {(sentence: string) => void} warn
@@ -62,6 +66,10 @@ class OcfResources {
   #failed = new Map();
   /** By device. @type {Map<string, NodeJS.Timeout>} */
   #retries = new Map();
+  /** By device and href: reports that are not stored. @type {Map<string, { device: string, json: string }>} */
+  #unstored = new Map();
+  /** @type {NodeJS.Timeout | null} */
+  #storeTimer = null;
   #isClosed = false;
 
   /** @param {Parts} parts */
@@ -146,6 +154,7 @@ class OcfResources {
 
   close() {
     this.#isClosed = true;
+    if (this.#storeTimer) clearTimeout(this.#storeTimer);
     for (const timer of this.#retries.values()) clearTimeout(timer);
     this.#retries.clear();
     for (const { own } of this.#observed.values()) own.end();
@@ -213,7 +222,31 @@ class OcfResources {
 
   /** @param {string} device @param {string} href @param {string} json */
   #report(device, href, json) {
-    this.#parts.report(device, `{"reported":{${write(href)}:${json}}}`);
+    const key = `${device} ${href}`;
+    const report = { device, json: `{"reported":{${write(href)}:${json}}}` };
+    this.#unstored.delete(key);
+    this.#unstored.set(key, report);
+    const [oldest] = this.#unstored.keys();
+    if (this.#unstored.size > MAX_UNSTORED) this.#unstored.delete(oldest);
+    void this.#store(key, report);
+  }
+
+  /**
+   * Stores a report. If that fails, it is stored later, unless the resource has a newer one: the next notification may
+   * be days away.
+   * @param {string} key
+   * @param {{ device: string, json: string }} report
+   */
+  async #store(key, report) {
+    const isStored = await this.#parts.report(report.device, report.json);
+    if (this.#isClosed || this.#unstored.get(key) !== report) return;
+    if (isStored) this.#unstored.delete(key);
+    else this.#storeTimer ??= setTimeout(() => this.#storeAll(), STORE_MS).unref();
+  }
+
+  #storeAll() {
+    this.#storeTimer = null;
+    for (const [key, report] of this.#unstored) void this.#store(key, report);
   }
 
   /** @param {Failed} failed @param {string} json @returns {boolean} true: this value is not sent again yet */

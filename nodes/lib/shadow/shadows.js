@@ -80,7 +80,7 @@ class Shadows {
     this.#stops = [parts.commands.serve((command) => this.#serve(command))];
     this.#ocf = new OcfResources({
       deltaOf: ({ payload }) => (this.#deltas.has(payload) ? stateOf(payload) : null),
-      report: (device, text) => void this.#reportOf(device, text),
+      report: (device, text) => this.#reportOf(device, text),
       isConnected: (device) => this.#connected.has(device),
       // A device that is away gets it when it connects.
       retry: (device) => void (this.#connected.has(device) && this.#sendDifference(device)),
@@ -230,17 +230,24 @@ class Shadows {
     return status === 200 ? Object.keys(JSON.parse(body).desired ?? {}) : [];
   }
 
-  /** Takes what a resource of an OCF device represents. @param {string} device @param {string} text */
+  /**
+   * Takes what a resource of an OCF device represents.
+   * @param {string} device
+   * @param {string} text
+   * @returns {Promise<boolean>} false: it cannot be stored now
+   */
   async #reportOf(device, text) {
     const responsible = this.#responsibleFor(device);
-    if (!responsible || this.#isClosed) return;
+    if (!responsible || this.#isClosed) return true;
     try {
       const asked = /** @type {const} */ ({ kind: 'update', device, text, section: null, dialect: 'own' });
       const { status, message } = await this.#run(responsible, asked);
       if (status !== 200) throw new Refusal(/** @type {any} */ (status), message);
+      return true;
     } catch (error) {
-      const { message } = /** @type {Error} */ (error);
+      const { message, status } = /** @type {Refusal} */ (error);
       this.#parts.warn(`A report of the device ${device} was refused: ${message}`, 'refused');
+      return status !== 503;
     }
   }
 

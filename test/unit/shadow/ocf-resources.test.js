@@ -1,6 +1,8 @@
 'use strict';
 // The limits of what is written to OCF devices, with a cloud that the test answers for.
 
+const cbor = require('cbor');
+const { eventually } = require('../../../bench/harness/net');
 const { setCloud } = require('../../../nodes/lib/ocf/node/clouds');
 const { OcfResources, stateOf } = require('../../../nodes/lib/shadow/ocf-resources');
 
@@ -32,8 +34,8 @@ beforeEach(() => {
         }
       },
       ownObservations: {
-        start: ({ di, path }) => {
-          const own = { di, path, state: 'active', end: () => (own.state = 'ended') };
+        start: ({ di, path }, { answered }) => {
+          const own = { di, path, answered, state: 'active', end: () => (own.state = 'ended') };
           observed.push(own);
           return own;
         }
@@ -42,7 +44,11 @@ beforeEach(() => {
   );
   world.resources = new OcfResources({
     deltaOf: ({ payload }) => stateOf(payload),
-    report: (device, json) => world.reports.push([device, json]),
+    report: async (device, json) => {
+      if (world.isFailing) return false;
+      world.reports.push([device, json]);
+      return true;
+    },
     isConnected: () => world.isConnected,
     retry: (device) => world.retries.push(device),
     warn: (sentence) => world.warnings.push(sentence),
@@ -220,6 +226,24 @@ test('keeps the failures of 1,000 devices', async () => {
   expect(world.resources.failures(deviceOf(1))).toMatchObject({
     '/light': { reason: 'The device answers 4.00.' }
   });
+});
+
+test('stores the latest report of each resource as soon as that is possible', async () => {
+  await world.resources.connected(deviceOf(1), async () => ['/light', '/fan']);
+  const [light, fan] = world.observed;
+  const notify = (own, body) => own.answered({ code: 0x45, options: [], payload: cbor.encode(body) });
+  world.isFailing = true;
+  notify(light, { on: true });
+  notify(fan, { on: true });
+  notify(light, { on: false });
+  await new Promise(setImmediate);
+  world.isFailing = false;
+  notify(fan, { on: false });
+  await eventually(() => world.reports.length === 2, { what: 'both' });
+  expect(world.reports).toEqual([
+    [deviceOf(1), '{"reported":{"/fan":{"on":false}}}'],
+    [deviceOf(1), '{"reported":{"/light":{"on":false}}}']
+  ]);
 });
 
 test('observes the desired resources of a device that connects', async () => {
