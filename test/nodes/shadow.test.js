@@ -6,6 +6,7 @@ const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
 const shadow = require('../../nodes/seganet-shadow');
+const { lockFile } = require('../../nodes/lib/store/lock-file');
 const gateway = require('./support/gateway');
 const { helper, tab, engine, broker, node, unload, until, inbox, outcomeOf, shown, warnings, engines } =
   gateway;
@@ -247,6 +248,20 @@ test('keeps shadows over a restart of the flows, with another dialect', async ()
     expect.objectContaining({ version: 1 })
   ]);
 });
+
+test('sends a difference when the file can be opened again, although the device does nothing', async () => {
+  await load({});
+  await desire('pump', { a: 1 });
+  await unload();
+  const lock = lockFile(path.join(folder, 'shadow.lock'));
+  await load({});
+  happens('connected', 'pump');
+  await until(() => warnings().some(([, text]) => /^The difference for pump cannot be derived/.test(text)));
+  await until(() => shown('shadow')?.fill === 'red');
+  expect(got('pump')).toEqual([]);
+  lock?.close();
+  await until(() => got('pump').length === 1);
+}, 20000);
 
 test('refuses everything with a damaged file, and the rest of the gateway goes on', async () => {
   fs.writeFileSync(path.join(folder, 'shadow.db'), Buffer.alloc(8192, 7));

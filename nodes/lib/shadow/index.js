@@ -43,7 +43,8 @@ function shadowsOf(host, node, RED) {
           if (reason) warn(reason);
           for (const show of watching) show();
         },
-        (sentence) => warn(sentence, 'reader')
+        (sentence) => warn(sentence, 'reader'),
+        () => shadows.reopened()
       ),
     warn
   });

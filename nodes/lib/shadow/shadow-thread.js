@@ -52,6 +52,8 @@ class ShadowThread {
   #counters = { changes: {}, reads: {} };
   #onState;
   #warn;
+  #reopened;
+  #wasOpen = false;
   /** @type {State} */
   state = { reason: '', shadows: 0, deleted: 0, bytes: 0, counters: {} };
 
@@ -59,8 +61,11 @@ class ShadowThread {
    * @param {string} directory of the file
    * @param {(state: State) => void} onState called once a second, too
    * @param {(sentence: string) => void} [warn]
+   * @param {() => void} [reopened] called when the file was opened again after a failure: changes that were refused
+   *   then may be on disk
    */
-  constructor(directory, onState, warn = () => {}) {
+  constructor(directory, onState, warn = () => {}, reopened = () => {}) {
+    this.#reopened = reopened;
     this.#onState = onState;
     this.#warn = warn;
     const workerData = { directory, gate: Gate.places() };
@@ -162,6 +167,9 @@ class ShadowThread {
       const asked = this.#close(id);
       if (status === 200) asked?.resolve(text);
       else asked?.reject(new Refusal(status, why));
+    } else if (type === 'opened') {
+      if (this.#wasOpen) this.#reopened();
+      this.#wasOpen = true;
     } else if (type === 'state') {
       this.#counters.changes = message.counters;
       const { changes, reads } = this.#counters;

@@ -3,7 +3,7 @@
 // Entry of the thread with the shadows of one engine.
 // In:  {type: 'ops', ops} · {type: 'list', id, after, limit} · {type: 'stop'}
 // Out: {type: 'results', results} · {type: 'listed', id, text, status, message} · {type: 'state', …} ·
-//      {type: 'stopped'}
+//      {type: 'opened'} the file, also again · {type: 'stopped'}
 
 const { parentPort, workerData } = require('node:worker_threads');
 const { Gate } = require('./gate');
@@ -18,9 +18,11 @@ const STATE_MS = 1000;
 const gate = new Gate(workerData.gate);
 // A thread before this one may have ended with the file open.
 gate.close();
-const file = new ShadowFile(workerData.directory, undefined, (isOpen) =>
-  isOpen ? gate.open() : gate.close()
-);
+const file = new ShadowFile(workerData.directory, undefined, (isOpen) => {
+  if (!isOpen) return gate.close();
+  gate.open();
+  port.postMessage({ type: 'opened' });
+});
 const desk = new ShadowDesk(file);
 /** @type {import('./shadow-desk').Op[]} */
 let waiting = [];
@@ -58,17 +60,23 @@ function list({ id, after, limit }) {
   }
 }
 
+/** Opens the file, also again after a failure: there may be no request for days. */
+function open() {
+  try {
+    file.use(() => {});
+  } catch {
+    // The reason is a part of the state.
+  }
+}
+
 function report() {
+  if (file.reason) open();
   const { reason, counts, bytes } = file;
   port.postMessage({ type: 'state', reason, ...counts, bytes, counters: { ...desk.counters } });
 }
 
-try {
-  // Now, so that a damaged file is known before the first request.
-  file.use(() => {});
-} catch {
-  // The reason is a part of the state.
-}
+// Now, so that a damaged file is known before the first request.
+open();
 report();
 const second = setInterval(report, STATE_MS);
 

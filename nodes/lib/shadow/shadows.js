@@ -14,6 +14,7 @@ const { commandProblem } = require('../commands/command');
 const { rejectedForm } = require('./forms');
 const { toText, write } = require('./json');
 const { OcfResources, stateOf } = require('./ocf-resources');
+const { Owed } = require('./owed');
 const { Refusal } = require('./refusal');
 const { isExactly, matches } = require('./settings');
 const { askedBy, deltaTopic } = require('./topics');
@@ -62,6 +63,7 @@ class Shadows {
   #away = new Map();
   /** Devices whose difference is derived because a read has overtaken a change. @type {Set<string>} */
   #doubted = new Set();
+  #owed = new Owed((device) => this.#derive(device));
   #isClosed = false;
   #hasBegun = false;
   /** Those who wait for the flows. @type {Set<() => void>} */
@@ -83,7 +85,7 @@ class Shadows {
       report: (device, text) => this.#reportOf(device, text),
       isConnected: (device) => this.#connected.has(device),
       // A device that is away gets it when it connects.
-      retry: (device) => void (this.#connected.has(device) && this.#sendDifference(device)),
+      retry: (device) => void (this.#connected.has(device) && this.#sendAgain(device)),
       warn: (sentence) => parts.warn(sentence, 'ocf')
     });
   }
@@ -109,7 +111,12 @@ class Shadows {
     this.#hasBegun = true;
     for (const go of this.#begun) go();
     // They may have connected before the node was there.
-    for (const device of this.#connected) void this.#derive(device);
+    for (const device of this.#connected) this.#owed.add(device);
+  }
+
+  /** Call it when the file was opened again: a change that was refused because of the failure may be on disk. */
+  reopened() {
+    if (this.#hasBegun) for (const device of this.#connected) this.#owed.add(device);
   }
 
   /** Call it when flows stop: the node of a device may be missing for a moment. */
@@ -162,6 +169,7 @@ class Shadows {
     this.#isClosed = true;
     for (const stop of this.#stops) stop();
     this.#ocf.close();
+    this.#owed.close();
     for (const go of this.#begun) go();
     await this.#thread?.stop();
   }
@@ -187,6 +195,7 @@ class Shadows {
       const key = this.#sent.get(device);
       this.#sent.delete(device);
       this.#connected.delete(device);
+      this.#owed.delete(device);
       // It is derived again when the device returns. One in flight is sent again by itself.
       if (!this.#parts.commands.retract(device, SENDER) && key !== undefined) this.#waitFor(device, key);
       return;
@@ -199,28 +208,45 @@ class Shadows {
     // What a device had before it connected again does not count: it may have restarted.
     if (waiting === undefined) this.#sent.delete(device);
     else this.#sent.set(device, waiting);
-    if (this.#hasBegun) void this.#derive(device);
+    if (this.#hasBegun) this.#owed.add(device);
   }
 
-  /** Sends what is desired and not reported by the device. @param {string} device */
+  /**
+   * Sends what is desired and not reported by the device.
+   * @param {string} device
+   * @returns {Promise<boolean>} false: the shadow could not be read
+   */
   async #derive(device) {
     const responsible = this.#responsibleFor(device);
-    if (!responsible) return;
-    void this.#ocf.connected(device, () => this.#desiredKeys(responsible, device)).catch(() => {});
-    await this.#sendDifference(device);
+    if (responsible)
+      void this.#ocf.connected(device, () => this.#desiredKeys(responsible, device)).catch(() => {});
+    return this.#sendDifference(device);
+  }
+
+  /** @param {string} device @returns {Promise<boolean>} false: the shadow could not be read */
+  async #sendDifference(device) {
+    const responsible = this.#responsibleFor(device);
+    if (!responsible) return true;
+    try {
+      const asked = /** @type {const} */ ({ kind: 'delta', device, text: '', section: null, dialect: 'own' });
+      const { status, message } = await this.#run(responsible, asked);
+      if (status !== 200) throw new Refusal(/** @type {any} */ (status), message);
+      return true;
+    } catch (error) {
+      // One that has left gets it when it connects.
+      if (this.#isClosed || !(this.#connected.has(device) || this.#away.has(device))) return true;
+      const { message } = /** @type {Error} */ (error);
+      this.#parts.warn(
+        `The difference for ${device} cannot be derived: ${message} The gateway tries again.`,
+        'derive'
+      );
+      return false;
+    }
   }
 
   /** @param {string} device */
-  async #sendDifference(device) {
-    const responsible = this.#responsibleFor(device);
-    if (!responsible) return;
-    try {
-      await this.#run(responsible, { kind: 'delta', device, text: '', section: null, dialect: 'own' });
-    } catch (error) {
-      const { message } = /** @type {Error} */ (error);
-      this.counters.deltasFailed++;
-      this.#parts.warn(`The difference for ${device} could not be derived: ${message}`, 'derive');
-    }
+  async #sendAgain(device) {
+    if (!(await this.#sendDifference(device))) this.#owed.fail(device);
   }
 
   /** @param {Responsible} responsible @param {string} device @returns {Promise<string[]>} */
@@ -256,7 +282,7 @@ class Shadows {
     // One that is open is repeated for each change that is answered meanwhile.
     if (this.#doubted.has(device)) return;
     this.#doubted.add(device);
-    await this.#derive(device);
+    if (!(await this.#derive(device))) this.#owed.fail(device);
     this.#doubted.delete(device);
   }
 

@@ -4,12 +4,15 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { eventually } = require('../../../bench/harness/net');
 const { Commands } = require('../../../nodes/lib/commands');
 const { DeviceEvents } = require('../../../nodes/lib/engine/device-events');
 const { parseOptions } = require('../../../nodes/lib/base/options');
+const { Refusal } = require('../../../nodes/lib/shadow/refusal');
 const { schema } = require('../../../nodes/lib/shadow/settings');
 const { ShadowDesk } = require('../../../nodes/lib/shadow/shadow-desk');
 const { ShadowFile } = require('../../../nodes/lib/shadow/shadow-file');
+const { Owed } = require('../../../nodes/lib/shadow/owed');
 const { Shadows } = require('../../../nodes/lib/shadow/shadows');
 
 const TAKEN = 0;
@@ -36,6 +39,8 @@ class World {
   /** Answers of changes wait for it. */
   stored = Promise.resolve();
   isOvertaken = false;
+  /** The file cannot be opened. */
+  isFailing = false;
 
   constructor() {
     const engine = {
@@ -60,6 +65,7 @@ class World {
       agents: () => [],
       start: () => ({
         ask: async (op) => {
+          if (this.isFailing) throw new Refusal(503, 'The disk fails.');
           const isRead = op.kind === 'get' || op.kind === 'delta';
           const [result] = isRead ? this.desk.read([{ ...op, id: 1 }]) : this.desk.change([{ ...op, id: 1 }]);
           if (!isRead) await this.stored;
@@ -91,6 +97,13 @@ class World {
   async desire(device, desired) {
     await this.shadows.ask({ kind: 'update', device, text: JSON.stringify({ desired }) });
     await this.turn();
+  }
+
+  /** Changes what is on disk, as an earlier process. */
+  store(device, desired) {
+    const text = JSON.stringify({ desired });
+    const limits = { maxBytes: 8192, maxDepth: 8, maxShadows: 1000 };
+    this.desk.change([{ id: 1, kind: 'update', device, text, section: null, dialect: 'own', limits }]);
   }
 
   async happens(kind, device, end = kind === 'disconnected' ? OFFLINE : TAKEN) {
@@ -217,6 +230,57 @@ test('forgets the difference of a deleted shadow, and of one that is reported', 
   await world.shadows.take(responsible(), record('b', 'shadow/reported', '{"n":1}'));
   for (const device of ['a', 'b']) await world.happens('connected', device);
   expect(world.got).toEqual([]);
+});
+
+test('sends a difference that could not be read as soon as it can be, although the device does nothing', async () => {
+  world.join();
+  for (const device of ['a', 'b', 'c']) world.store(device, { n: 1 });
+  world.isFailing = true;
+  for (const device of ['a', 'b', 'c']) await world.happens('connected', device);
+  await world.happens('disconnected', 'c');
+  expect(world.got).toEqual([]);
+  world.isFailing = false;
+  await eventually(() => world.turn().then(() => world.got.length === 2), { what: 'two differences' });
+  expect(world.got.map(([device, , { state }]) => [device, state])).toEqual([
+    ['a', { n: 1 }],
+    ['b', { n: 1 }]
+  ]);
+  expect(new Set(world.warnings.splice(0))).toEqual(
+    new Set(['a', 'b', 'c'].map((id) => `The difference for ${id} cannot be derived: The disk fails. The gateway tries again.`)) // prettier-ignore
+  );
+});
+
+test('sends what is on disk although its answer was lost, when the file is open again', async () => {
+  world.join();
+  await world.happens('connected', 'a');
+  await world.desire('a', { n: 1 });
+  world.store('a', { n: 2 });
+  world.shadows.reopened();
+  await world.turn();
+  expect(world.states('a')).toEqual([{ n: 1 }, { n: 2 }]);
+  // What the device has is not sent again.
+  world.shadows.reopened();
+  await world.turn();
+  expect(world.states('a')).toHaveLength(2);
+});
+
+test('derives the differences of many devices a few at a time', async () => {
+  const all = Array.from({ length: 2000 }, (_, i) => `d${i}`);
+  let [open, most] = [0, 0];
+  const started = [];
+  const owed = new Owed(async (device) => {
+    started.push(device);
+    most = Math.max(most, ++open);
+    await new Promise(setImmediate);
+    open--;
+    return true;
+  });
+  for (const device of all) owed.add(device);
+  owed.delete('d1999');
+  await eventually(() => open === 0, { what: 'the end' });
+  expect(started).toEqual(all.slice(0, -1));
+  expect(most).toBe(512);
+  owed.close();
 });
 
 test('answers the cloud when the change is on disk, and leaves commands of other devices to them', async () => {

@@ -4,6 +4,7 @@
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { lockFile } = require('../../../nodes/lib/store/lock-file');
 const { DatabaseSync } = require('../../../nodes/lib/store/sqlite');
 const { eventually } = require('../../../bench/harness/net');
 const { seeded } = require('../../fixtures/random');
@@ -16,6 +17,7 @@ let thread;
 const states = [];
 /** @type {string[]} */
 const warnings = [];
+let reopened = 0;
 
 beforeEach(() => {
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'seganet-shadow-thread-'));
@@ -30,7 +32,8 @@ const start = () =>
   new ShadowThread(
     folder,
     (state) => states.push(state),
-    (sentence) => warnings.push(sentence)
+    (sentence) => warnings.push(sentence),
+    () => reopened++
   );
 const op = (kind, device, text = '') => ({
   kind,
@@ -77,8 +80,18 @@ test('fails what waits when the thread ends unexpectedly, and goes on with what 
   expect(states.at(-1).reason).toMatch(/restarts in \d+ ms/);
   await expect(set('a', 3)).rejects.toMatchObject({ status: 503 });
   await eventually(() => thread.thread.isRunning && thread.state.reason === '', { what: 'the next thread' });
+  expect(reopened).toBe(1);
   expect((await set('a', 4)).version).toBeGreaterThanOrEqual(2);
   await eventually(() => thread.state.counters.updates === 2, { what: 'the counters of both' });
+});
+
+test('opens the file again after a failure although nothing is asked', async () => {
+  await thread.stop();
+  const lock = lockFile(path.join(folder, 'shadow.lock'));
+  thread = start();
+  await eventually(() => /another process/.test(thread.state.reason), { what: 'the failure' });
+  lock?.close();
+  await eventually(() => thread.state.reason === '', { what: 'the file is open' });
 });
 
 test('answers no change as stored while its file is moved away', async () => {
