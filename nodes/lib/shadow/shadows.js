@@ -110,6 +110,9 @@ class Shadows {
   begin() {
     this.#hasBegun = true;
     for (const go of this.#begun) go();
+    // What waits may be at the topic of a node that was changed or deleted. One in flight ends by itself.
+    for (const device of [...this.#away.keys()])
+      if (this.#parts.commands.retract(device, SENDER)) this.#owed.add(device);
     // They may have connected before the node was there.
     for (const device of this.#connected) this.#owed.add(device);
   }
@@ -226,7 +229,11 @@ class Shadows {
   /** @param {string} device @returns {Promise<boolean>} false: the shadow could not be read */
   async #sendDifference(device) {
     const responsible = this.#responsibleFor(device);
-    if (!responsible) return true;
+    if (!responsible) {
+      this.#away.delete(device);
+      this.#parts.commands.retract(device, SENDER);
+      return true;
+    }
     try {
       const asked = /** @type {const} */ ({ kind: 'delta', device, text: '', section: null, dialect: 'own' });
       const { status, message } = await this.#run(responsible, asked);

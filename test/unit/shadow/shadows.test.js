@@ -232,6 +232,21 @@ test('forgets the difference of a deleted shadow, and of one that is reported', 
   expect(world.got).toEqual([]);
 });
 
+test('sends nothing of a node that was deleted, and what waits at the topics of one that was changed', async () => {
+  const leave = world.join();
+  for (const device of ['a', 'b', 'c']) await world.desire(device, { n: 1 });
+  await world.happens('connected', 'c', UNHEARD);
+  world.shadows.pause();
+  leave();
+  world.join({ dialect: 'aws', devices: 'a' });
+  await world.turn();
+  for (const device of ['a', 'b']) await world.happens('connected', device);
+  await world.happens('listening', 'c');
+  expect(world.got.map(([device, topic]) => [device, topic])).toEqual([
+    ['a', '$aws/things/a/shadow/update/delta']
+  ]);
+});
+
 test('sends a difference that could not be read as soon as it can be, although the device does nothing', async () => {
   world.join();
   for (const device of ['a', 'b', 'c']) world.store(device, { n: 1 });
