@@ -378,6 +378,10 @@ describe('the chart', () => {
     ['pair.gatewayId=a,env.SEGANET_LOG_URL=postgres://a@b/c', /replicas: a pair has 2 gateways/],
     ['kafka.topics={a}', /kafka\.cluster: name the Kafka object/],
     ['kafka.sharedTopics={a}', /kafka\.cluster: name the Kafka object/],
+    [
+      'replicas=3,kafka.cluster=a,kafka.topics={a},kafka.partitions=2',
+      /kafka\.partitions: a gateway without a partition/
+    ],
     ['kafka.caSecret=a', /kafka\.brokers: name the brokers/]
   ])('refuses %s with a sentence', (set, message) => {
     const values = ['-f', path.join(CHART, 'examples/small.yaml'), '--kube-version', '1.35.0', '--set', set];

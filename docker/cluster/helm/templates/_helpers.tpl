@@ -123,6 +123,9 @@ ports:
 {{- if and (or $values.kafka.topics $values.kafka.sharedTopics) (not $values.kafka.cluster) }}
 {{- fail "kafka.cluster: name the Kafka object of Strimzi that gets the topics." }}
 {{- end }}
+{{- if and $values.kafka.topics (lt (int $values.kafka.partitions) (int $values.replicas)) }}
+{{- fail "kafka.partitions: a gateway without a partition sends nothing. Set at least as many as replicas; the number must not change later." }}
+{{- end }}
 {{- if and (or $values.kafka.caSecret $values.kafka.userSecret) (not $values.kafka.brokers) }}
 {{- fail "kafka.brokers: name the brokers that the secrets are for, such as plant-kafka-bootstrap:9093." }}
 {{- end }}
