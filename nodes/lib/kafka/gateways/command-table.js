@@ -41,6 +41,7 @@ const {
  *   gateway reports it
  * @property {() => number} now ms, monotonic
  * @property {() => number} wall ms since 1970
+ * @property {Set<string>} [unread] of the table before this one: see unread()
  * @property {Partial<typeof LIMITS>} [limits]
  */
 
@@ -69,6 +70,8 @@ class CommandTable {
   #refused = new Map();
   /** @type {Map<string, number>} */
   #ofDevices = new Map();
+  /** Commands that the table before this one has ended. @type {Set<string>} */
+  #unread;
   #round = 0;
   #isCaughtUp = false;
   bytes = 0;
@@ -80,8 +83,9 @@ class CommandTable {
   invalid = 0;
 
   /** @param {TableParts} parts */
-  constructor({ limits = {}, ...parts }) {
+  constructor({ limits = {}, unread = new Set(), ...parts }) {
     this.#parts = parts;
+    this.#unread = unread;
     this.limits = { ...LIMITS, ...limits };
   }
 
@@ -163,6 +167,12 @@ class CommandTable {
     }
   }
 
+  /** @returns {Set<string>} keys of commands whose outcome this gateway has written, and neither read nor reported */
+  unread() {
+    const own = [...this.#entries].filter(([, { outcome, endsAt }]) => outcome && endsAt === 0);
+    return new Set(own.map(([key]) => key));
+  }
+
   /** The topic is read from its start. */
   begin() {
     this.#round++;
@@ -237,7 +247,7 @@ class CommandTable {
       return;
     }
     // After a second reading, the outcome of a command that was reported is not known any more.
-    const isReporter = isMine && entry.outcome !== null;
+    const isReporter = isMine && (entry.outcome !== null || this.#unread.delete(key));
     if (isReporter) this.outcomes[outcome.status]++;
     else if (entry.outcome && entry.endsAt === 0) this.late++;
     this.#finish(key, entry, outcome, isReporter);

@@ -35,6 +35,8 @@ const BOOT = randomUUID();
 const MARKER = '\0';
 const TICK_MS = 1000;
 const PAGE = 1000;
+/** What an earlier deploy has written and not read, by process and topic. @type {Map<string, Set<string>>} */
+const left = new Map();
 
 /** A SharedStore of commands. */
 class Gateways {
@@ -56,6 +58,8 @@ class Gateways {
   /** @type {NodeJS.Timeout | undefined} */
   #timer;
   #takenOver = 0;
+  /** In `left`. */
+  #place;
 
   /**
    * @param {{ topics: Topics, open: Open, warn: (sentence: string) => void, boot?: string, now?: () => number }} parts
@@ -70,8 +74,10 @@ class Gateways {
     const writer = { gateway: '', boot };
     this.#writer = writer;
     this.#devices = new DeviceTable({ writer });
+    this.#place = `${boot} ${topics.commands}`;
     this.#commands = new CommandTable({
       writer,
+      unread: left.get(this.#place),
       publish: (records) => this.#publish(topics.commands, records),
       offer: (row, command) => void this.#offers.push({ row, command }),
       ended: (row, command, outcome, isReporter) => {
@@ -278,6 +284,7 @@ class Gateways {
     clearInterval(this.#timer);
     for (const [host, part] of [...this.#parts]) this.#leave(host, part);
     this.#flush();
+    left.set(this.#place, this.#commands.unread());
     await this.#thread?.stop();
     this.#thread = null;
   }

@@ -337,6 +337,24 @@ test('adds a command that Kafka did not have when the Kafka cluster node was dep
   expect(b.got.sort()).toEqual(['door on', 'lamp off', 'lamp on']);
 });
 
+test('reports an outcome that it wrote before a deploy of the Kafka cluster node, and had not read', async () => {
+  a.connect('lamp', null);
+  await settle(a, b);
+  b.come('lamp', 'on');
+  await settle(a, b);
+  a.answer(TAKEN);
+  await new Promise((resolve) => setImmediate(resolve));
+  a.write();
+  await a.shared.close();
+  a.join();
+  a.start();
+  await settle(a, b);
+  expect([reports(a), a.got]).toEqual([['on taken'], ['lamp on']]);
+  a.again();
+  await settle(a, b);
+  expect(reports(a)).toEqual(['on taken']);
+});
+
 test('keeps a command that Kafka did not have when the gateway leaves the cluster', async () => {
   topics.isAway = true;
   const safe = a.come('lamp', 'on');
