@@ -27,6 +27,7 @@ const { partitionOf } = require('../uplink/murmur2');
  * @property {{ [topic: string]: number }} [mostWaiting] records that wait while the cluster takes none; beyond it, the
  *   oldest one is forgotten. Default: no limit, because the caller has one
  * @property {boolean} [creates] true: topics that are missing are created
+ * @property {number} [checkMs] between two looks at the partitions and settings of the topics, default a minute
  * @property {boolean} [strict] true: each topic must have one partition, and two replicas in sync for each write
  *
  * A record that each gateway writes to each partition: when it reads its own, it has read what was there before.
@@ -48,6 +49,7 @@ const CLEANUP = 'cleanup.policy';
 const IN_SYNC = 'min.insync.replicas';
 /** Kafka chooses. */
 const DEFAULT_REPLICAS = -1;
+const UNFIT = 'TOPIC_UNFIT';
 /** Of one request. Kafka's default for the bytes is 1 MiB. */
 const MOST_SENT = 500;
 const MOST_SENT_BYTES = 512 * 1024;
@@ -56,6 +58,7 @@ const JOIN_MS = 30000;
 const SESSION_MS = 30000;
 const HEARTBEAT_MS = 2000;
 const FETCH_MS = 500;
+const CHECK_MS = 60000;
 
 /**
  * Reads compacted topics from their start, again after each loss of the cluster, and writes to them. What cannot be
@@ -71,6 +74,8 @@ class CompactedLog {
   /** By topic, then by key. @type {Map<string, Map<string, Sent>>} */
   #waiting = new Map();
   #isSending = false;
+  /** @type {NodeJS.Timeout | undefined} */
+  #checks;
   #mostSent = MOST_SENT;
   /** Of each topic. @type {Map<string, number>} */
   #partitions = new Map();
@@ -175,6 +180,28 @@ class CompactedLog {
     if (connection.isOver) return;
     this.#producer = producer;
     await this.#mark(instance);
+    if (connection.isOver) return;
+    const { checkMs = CHECK_MS } = this.#options;
+    this.#checks = setInterval(() => void this.#check(connection, admin), checkMs);
+  }
+
+  /**
+   * Others may change the topics at any time. Records in partitions that the gateway does not know would never be read.
+   * @param {import('../uplink/client-life').Connection} connection
+   * @param {any} admin
+   */
+  async #check(connection, admin) {
+    try {
+      for (const [topic, before] of this.#partitions) {
+        const now = await this.#topic(admin, topic);
+        if (now !== before)
+          connection.fail(new Error(`the topic "${topic}" has ${now} partitions instead of ${before}`)); // prettier-ignore
+        else await this.#checkSettings(admin, topic);
+      }
+    } catch (error) {
+      // A broker that does not answer is no reason to read everything again.
+      if (/** @type {NodeJS.ErrnoException} */ (error).code === UNFIT) connection.fail(error);
+    }
   }
 
   /** Finds or creates a topic. @param {any} admin @param {string} topic @returns {Promise<number>} its partitions */
@@ -376,6 +403,7 @@ class CompactedLog {
 
   /** Forgets what the connection had. */
   #drop() {
+    clearInterval(this.#checks);
     this.#producer = null;
     this.#batch = [];
     this.#marked.clear();
@@ -408,7 +436,7 @@ function textsOf(headers) {
 }
 
 /** @param {string} sentence @returns {Error} the cluster is refused with the sentence */
-const unfit = (sentence) => Object.assign(new Error(sentence), { code: 'TOPIC_UNFIT' });
+const unfit = (sentence) => Object.assign(new Error(sentence), { code: UNFIT });
 
 /** @param {string} topic */
 const missing = (topic) =>

@@ -26,6 +26,7 @@ function client() {
     exists: false,
     streams: [],
     partitions: 1,
+    policy: 'compact',
     most: Infinity
   };
   const close = (name) => (force, callback) => {
@@ -46,7 +47,7 @@ function client() {
           state.created.push(options);
           state.exists = true;
         },
-        describeConfigs: async () => [{ configs: [{ name: 'cleanup.policy', value: 'compact' }] }]
+        describeConfigs: async () => [{ configs: [{ name: 'cleanup.policy', value: state.policy }] }]
       });
     }
   }
@@ -197,5 +198,21 @@ test('keeps the newest records within its limit while the cluster is away', asyn
   log.start();
   await eventually(() => log.isCaughtUp && log.waiting === 0, 'all is written');
   expect(written).toEqual(['c', 'd', 'b']);
+  await log.stop(0);
+});
+
+test('notices that others have changed the topic while it is read', async () => {
+  const fake = client();
+  Object.assign(fake.state, { exists: true });
+  const { log, warned } = strict(fake, { checkMs: 5 });
+  log.start();
+  await eventually(() => log.isCaughtUp, 'caught up');
+  fake.state.policy = 'delete';
+  await eventually(() => warned.length > 0, 'a warning');
+  expect(warned[0]).toMatch(/is not compacted only/);
+  fake.state.partitions = 2;
+  await eventually(() => /has 2 partitions/.test(log.why?.reason ?? ''), 'refused');
+  fake.state.partitions = 1;
+  await eventually(() => log.isCaughtUp, 'caught up again');
   await log.stop(0);
 });
