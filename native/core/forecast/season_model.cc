@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <vector>
 
 #include "core/base/require.h"
 
@@ -46,13 +48,19 @@ uint16_t Count(uint64_t count) {
   return static_cast<uint16_t>(std::min<uint64_t>(count, kMostCount));
 }
 
-// The last bit of a season's float is the sign of the latest residual of its slot, 1 = positive.
-// Without it, the season would need twice the memory to adapt its smoothing.
-float Seasonal(float kept) { return std::bit_cast<float>(std::bit_cast<uint32_t>(kept) & ~1U); }
-bool WasUp(float kept) { return (std::bit_cast<uint32_t>(kept) & 1U) != 0; }
-float Keep(double seasonal, bool up) {
-  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(seasonal));
-  return std::bit_cast<float>((bits & ~1U) | (up ? 1U : 0U));
+// The last bits of a season's float are of the latest residual of its slot: its sign, 1 = positive,
+// and whether it was far off before there was a sigma to trust. Without them, the season would need
+// twice the memory.
+constexpr uint32_t kUpBit = 1;
+constexpr uint32_t kFarBit = 2;
+float Seasonal(float kept) {
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(kept) & ~(kUpBit | kFarBit));
+}
+bool WasUp(float kept) { return (std::bit_cast<uint32_t>(kept) & kUpBit) != 0; }
+bool WasFar(float kept) { return (std::bit_cast<uint32_t>(kept) & kFarBit) != 0; }
+float Keep(double seasonal, bool up, bool far = false) {
+  const auto bits = std::bit_cast<uint32_t>(Seasonal(static_cast<float>(seasonal)));
+  return std::bit_cast<float>(bits | (up ? kUpBit : 0U) | (far ? kFarBit : 0U));
 }
 
 float Adapt(float smoothing, double by, float least, float most) {
@@ -95,8 +103,8 @@ double SeasonModel::Scale(const SeriesState& state, float seasonal) const {
 }
 
 ForecastDoubt SeasonModel::Doubt(const SeriesState& state, float seasonal) const {
-  if (state.age < std::min(kTrustedSeasons * slots_, kMostCount)) return ForecastDoubt::kSeasons;
-  if (state.learned < std::max(slots_, kTrustedSlots)) return ForecastDoubt::kSlots;
+  if (state.age < kTrustedSeasons * slots_) return ForecastDoubt::kSeasons;
+  if (!HasStarted(state)) return ForecastDoubt::kSlots;
   if ((state.run & SeriesState::kAnchor) != 0) return ForecastDoubt::kShift;
   return std::isnan(seasonal) ? ForecastDoubt::kSlot : ForecastDoubt::kNone;
 }
@@ -106,7 +114,7 @@ ForecastDoubt SeasonModel::DoubtOf(const SeriesState& state, const float* season
 }
 
 ForecastBand SeasonModel::Around(double expected, const SeriesState& state) const {
-  const bool has_quantiles = state.age / slots_ >= 2;
+  const bool has_quantiles = HasStarted(state);
   return {expected, expected + (has_quantiles ? state.low : -kNormalHigh * state.sigma),
           expected + (has_quantiles ? state.high : kNormalHigh * state.sigma)};
 }
@@ -166,7 +174,12 @@ ForecastVerdict SeasonModel::Observe(double value, int64_t ts_ms, double sigmas,
   ++state->points;
   state->sum += static_cast<float>(is_trusted ? std::clamp(residual, -clip, clip) : residual);
   if (seasons >= 1 && !std::isnan(seasonal) && (state->run & SeriesState::kAnchor) == 0) {
-    Spread(residual, clip, is_trusted, state);
+    if (HasStarted(*state)) {
+      Spread(residual, clip, is_trusted, state);
+    } else {
+      const double root = std::hypot(state->high, residual);
+      state->high = static_cast<float>(std::min(root, kMostMagnitude));
+    }
   }
   return verdict;
 }
@@ -178,20 +191,20 @@ bool SeasonModel::Enter(uint32_t slot, SeriesState* state, float* season) const 
     // The clock was set back, or had been ahead for a while. What was learned stays.
     state->points = 0;
     state->sum = 0;
+    if (!HasStarted(*state)) state->high = 0;
     state->slot = slot;
   }
   state->late = 0;
   if (slot == state->slot) return true;
   const uint32_t gap = slot - state->slot;
   const bool was_first = state->age < slots_;
+  const bool had_started = HasStarted(*state);
   Complete(state, season);
-  state->age = Count(uint64_t{state->age} + gap);
+  state->age = Count(uint64_t{state->age} + std::min(gap, slots_));
   state->slot = slot;
-  if (was_first) {
-    if (state->age >= slots_) EndFirstSeason(state, season);
-  } else {
-    Advance(gap - 1, state);
-  }
+  if (was_first && state->age >= slots_) EndFirstSeason(state, season);
+  if (state->age >= slots_) Advance(gap - 1, state);
+  if (!had_started && HasStarted(*state)) EndStart(state);
   return true;
 }
 
@@ -205,7 +218,6 @@ void SeasonModel::Complete(SeriesState* state, float* season) const {
   state->usual = state->points;
   state->points = 0;
   state->sum = 0;
-  state->learned = Count(uint64_t{state->learned} + 1);
   float* const kept = &season[state->slot % slots_];
   const float seasonal = Seasonal(*kept);
   if (state->age < slots_) {
@@ -223,7 +235,9 @@ void SeasonModel::Complete(SeriesState* state, float* season) const {
     if (model_ == ForecastModel::kHoltWinters) Advance(1, state);
     return;
   }
+  if (!HasStarted(*state)) Gather(state->usual, state);
   Smooth(residual, Scale(*state, seasonal), state, kept);
+  state->learned = Count(uint64_t{state->learned} + 1);
 }
 
 void SeasonModel::Smooth(double residual, double scale, SeriesState* state, float* kept) const {
@@ -239,8 +253,15 @@ void SeasonModel::Smooth(double residual, double scale, SeriesState* state, floa
   } else {
     state->run = 0;
   }
+  // Before there is a sigma to trust, a slot that is far off is an outlier, of this season or of
+  // the one from which the forecast is. If it is far off in the next season, too, it was the
+  // latter.
+  const double clip = kClip * scale;
+  const bool is_far = !HasStarted(*state) && std::abs(residual) > clip;
+  const bool is_confirmed = is_far && WasFar(*kept) && is_up == WasUp(*kept);
   if (model_ == ForecastModel::kSeasonalNaive) {
-    *kept = Keep(seasonal + residual, is_up);
+    const bool is_learned = !is_far || is_confirmed;
+    *kept = Keep(is_learned ? seasonal + residual : seasonal, is_up, !is_learned);
     return;
   }
   const double in_sigmas = residual / scale;
@@ -255,9 +276,11 @@ void SeasonModel::Smooth(double residual, double scale, SeriesState* state, floa
   state->last = static_cast<float>(std::clamp(in_sigmas, -kClip, kClip));
   const double alpha = state->alpha;
   const double trend = kPhi * state->trend;
-  state->level += trend + alpha * residual;
-  state->trend = static_cast<float>(trend + alpha * kBeta * residual);
-  *kept = Keep(seasonal + gamma * (1 - alpha) * residual, is_up);
+  const double step = alpha * (is_far ? std::clamp(residual, -clip, clip) : residual);
+  state->level += trend + step;
+  state->trend = static_cast<float>(trend + kBeta * step);
+  const double share = is_confirmed ? 1 : is_far ? 0 : gamma;
+  *kept = Keep(seasonal + share * (residual - step), is_up, is_far && !is_confirmed);
 }
 
 // Turns the values of the first season into a level and a season around it.
@@ -275,6 +298,19 @@ void SeasonModel::EndFirstSeason(SeriesState* state, float* season) const {
     if (!std::isnan(season[k])) season[k] = Keep(Seasonal(season[k]) - mean, false);
   }
   state->level += mean;
+  // The usual step from slot to slot is all that tells an outlier of this season from the first
+  // residual.
+  std::vector<float> steps;
+  float before = std::numeric_limits<float>::quiet_NaN();
+  for (uint32_t k = 0; k < slots_; ++k) {
+    if (std::isnan(season[k])) continue;
+    if (!std::isnan(before)) steps.push_back(std::abs(season[k] - before));
+    before = season[k];
+  }
+  if (steps.empty()) return;
+  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
+  std::nth_element(steps.begin(), middle, steps.end());
+  state->sigma = *middle;
 }
 
 // Goes on by slots without a value. After a season without one, the next value sets the level.
@@ -286,22 +322,51 @@ void SeasonModel::Advance(uint32_t slots, SeriesState* state) const {
   state->trend = static_cast<float>(state->trend * damping);
 }
 
-// Learns how far single values are from their forecast.
+// Learns how far the values of a slot that is over were from their forecast, before there is a
+// sigma to trust.
+void SeasonModel::Gather(uint32_t points, SeriesState* state) const {
+  const double root = state->high / std::sqrt(points);
+  const double largest = -state->low;
+  const uint32_t slots = state->learned;
+  state->high = 0;
+  if (slots % kStartGroup == 0) {
+    state->low = static_cast<float>(-root);
+    return;
+  }
+  AddSquare(std::min(root, largest), slots, state);
+  state->low = static_cast<float>(-std::max(root, largest));
+  if (slots % kStartGroup < kStartGroup - 1) return;
+  AddSquare(std::min(-double{state->low}, kClip * state->sigma), slots + 1, state);
+  state->low = 0;
+}
+
+// Begins with the quantiles of a normal distribution.
+void SeasonModel::EndStart(SeriesState* state) const {
+  if (state->learned % kStartGroup != 0) {
+    AddSquare(std::min(-double{state->low}, kClip * state->sigma), state->learned, state);
+  }
+  state->high = static_cast<float>(kNormalHigh * state->sigma);
+  state->low = -state->high;
+}
+
+// Adds a residual, or the root mean square of some, to the mean over `count` of them.
+void SeasonModel::AddSquare(double root, double count, SeriesState* state) const {
+  const double variance = double{state->sigma} * state->sigma;
+  const double rate = 1 / std::min<double>(count, std::max(kSpreadSlots, 4 * slots_));
+  state->sigma = static_cast<float>(std::sqrt(variance + rate * (root * root - variance)));
+}
+
+// Learns how far a single value is from its forecast.
 void SeasonModel::Spread(double residual, double clip, bool clips, SeriesState* state) const {
   const double usual = std::max<uint16_t>(state->usual, 1);
   const double seen = (state->age - slots_) * usual + state->points;
-  const double rate = 1 / std::min(seen, std::max(kSpreadSlots, 4 * slots_) * usual);
+  const double count = std::min(seen, std::max(kSpreadSlots, 4 * slots_) * usual);
   const double size = clips ? std::min(std::abs(residual), clip) : std::abs(residual);
   const double variance = double{state->sigma} * state->sigma;
-  state->sigma = static_cast<float>(std::sqrt(variance + rate * (size * size - variance)));
-  if (state->age < 2 * slots_) return;
-  if (state->low == 0 && state->high == 0) {
-    state->high = static_cast<float>(kNormalHigh * state->sigma);
-    state->low = -state->high;
-  }
+  state->sigma = static_cast<float>(std::sqrt(variance + (size * size - variance) / count));
   // Stochastic approximation (Robbins and Monro, 1951): each value moves a quantile a little
   // toward the side on which there are too many.
-  const double step = std::min(kQuantileStep * rate, 1.0) * state->sigma;
+  const double step = std::min(kQuantileStep / count, 1.0) * state->sigma;
   state->low += static_cast<float>(step * (kLowShare - (residual < state->low ? 1 : 0)));
   state->high += static_cast<float>(step * (1 - kLowShare - (residual < state->high ? 1 : 0)));
   if (state->low > state->high) state->low = state->high = (state->low + state->high) / 2;

@@ -12,6 +12,7 @@
 #ifndef SEGANET_CORE_FORECAST_SEASON_MODEL_H_
 #define SEGANET_CORE_FORECAST_SEASON_MODEL_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/forecast/forecast_options.h"
@@ -51,10 +52,13 @@ struct ForecastBand {
 class SeasonModel {
  public:
   // Seasons before a forecast is trusted: one for the season, one for the trend and the first
-  // residuals, and one that confirms them.
+  // residuals, and one that confirms them. Of a pause, one season counts.
   static constexpr uint32_t kTrustedSeasons = 3;
-  // Slots with a value before a forecast is trusted.
+  // Slots with residuals before a forecast is trusted, or a season of them.
   static constexpr uint32_t kTrustedSlots = 24;
+  // Before that, no sigma tells outliers from noise. Of this many slots with residuals, the one
+  // with the largest counts as three sigmas of the others at most. What is rarer is an outlier.
+  static constexpr uint32_t kStartGroup = 16;
   // Values outside the band on each side.
   static constexpr double kLowShare = 0.05;
   // Slots in a row that are far off, in one direction, before the series counts as shifted. The
@@ -99,6 +103,11 @@ class SeasonModel {
   double Expected(const SeriesState& state, float seasonal) const;
   double Scale(const SeriesState& state, float seasonal) const;
   ForecastDoubt Doubt(const SeriesState& state, float seasonal) const;
+  // True if there were seasons and residuals enough to trust a forecast.
+  bool HasStarted(const SeriesState& state) const {
+    return state.age >= kTrustedSeasons * slots_ &&
+           state.learned >= std::max(slots_, kTrustedSlots);
+  }
   bool IsTrusted(const SeriesState& state, float seasonal) const {
     return Doubt(state, seasonal) == ForecastDoubt::kNone;
   }
@@ -108,7 +117,10 @@ class SeasonModel {
   void EndFirstSeason(SeriesState* state, float* season) const;
   void Advance(uint32_t slots, SeriesState* state) const;
   void Smooth(double residual, double scale, SeriesState* state, float* seasonal) const;
-  void Spread(double residual, double scale, bool clips, SeriesState* state) const;
+  void Spread(double residual, double clip, bool clips, SeriesState* state) const;
+  void Gather(uint32_t points, SeriesState* state) const;
+  void EndStart(SeriesState* state) const;
+  void AddSquare(double root, double count, SeriesState* state) const;
 
   const ForecastModel model_;
   const uint32_t slots_;

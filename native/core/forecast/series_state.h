@@ -17,7 +17,10 @@ struct SeriesState {
   uint32_t slot = 0;  // current slot, since 1970
   float trend = 0;    // per slot
   float sigma = 0;    // standard deviation of the residuals of single values
-  float low = 0;      // quantiles of these residuals, kLowShare and 1 - kLowShare
+  // Quantiles of these residuals, kLowShare and 1 - kLowShare. Before SeasonModel::HasStarted:
+  // minus the largest root mean square of a slot of the group, and the root of the current slot's
+  // sum of squares.
+  float low = 0;
   float high = 0;
   float sum = 0;         // of the residuals in the current slot
   float alpha = 0;       // smoothing of the level
@@ -25,8 +28,8 @@ struct SeriesState {
   float last = 0;        // residual of the previous slot, in sigmas
   uint16_t points = 0;   // values in the current slot, at most 65,535
   uint16_t usual = 0;    // values in the previous slot that had some
-  uint16_t age = 0;      // slots since the first value, at most 65,535
-  uint16_t learned = 0;  // slots with a value, at most 65,535
+  uint16_t age = 0;      // slots since the first value, a season of each pause, at most 65,535
+  uint16_t learned = 0;  // slots whose residuals were learned, at most 65,535
   uint16_t place = 0;    // placement slot of the device
   uint8_t late = 0;      // values in a row that belong to an earlier slot
   // Low 4 bits: slots in a row that were far off in one direction. kUp: that direction. kAnchor:

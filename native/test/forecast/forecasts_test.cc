@@ -93,7 +93,7 @@ TEST(ForecastsTest, KeepsTheSeriesOfEachDeviceAndCountsWhatTheyDo) {
   EXPECT_EQ(figures.points, 51u);
   EXPECT_EQ(figures.anomalies, 1u);
   EXPECT_EQ(figures.late, 1u);
-  EXPECT_EQ(figures.untrusted, 24u + 9u + 1u);
+  EXPECT_EQ(figures.untrusted, 4u + 24u + 9u + 1u);
 }
 
 TEST(ForecastsTest, RefusesSeriesAboveTheLimitAndForgetsSilentOnesForThem) {
