@@ -1,5 +1,6 @@
 'use strict';
 
+const { domainToASCII } = require('node:url');
 const { shown } = require('../base/values');
 
 const EXAMPLE = 'mqtts://broker.example.com:8883';
@@ -35,14 +36,26 @@ function parseBrokerUrl(text, { takesAliases = false, remedy = MOVE } = {}) {
   if (url.username || url.password) {
     throw new RangeError(withUser(remedy));
   }
-  if (!url.hostname) throw new RangeError(`must name a host, as in ${EXAMPLE}.`);
   if (url.port === '0') {
     throw new RangeError(
       "has port 0. Enter the broker's port, such as 8883, or omit it for 8883 (mqtts) or 1883 (mqtt)."
     );
   }
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = hostOf(url);
+  if (!host) throw new RangeError(`must name a host, as in ${EXAMPLE}.`);
   return { host, port: Number(url.port) || (secure ? 8883 : 1883), secure };
+}
+
+/** @param {URL} url @returns {string} the host as DNS has it (IDNA); '' = none, or one that is no name */
+function hostOf({ hostname }) {
+  // Node encodes other letters than ASCII in the host of a scheme that it does not know.
+  if (!hostname.includes('%')) return hostname.replace(/^\[(.*)\]$/, '$1');
+  try {
+    const name = decodeURIComponent(hostname);
+    return /[\s/?#@:\\]/.test(name) ? '' : domainToASCII(name);
+  } catch {
+    return '';
+  }
 }
 
 /**

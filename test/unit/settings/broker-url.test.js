@@ -12,7 +12,8 @@ const { cpuMs } = require('../../fixtures/cpu-time');
 test.each([
   ['mqtts://broker.example.com', { host: 'broker.example.com', port: 8883, secure: true }],
   ['mqtt://127.0.0.1:1884', { host: '127.0.0.1', port: 1884, secure: false }],
-  ['mqtts://[::1]:9000', { host: '::1', port: 9000, secure: true }]
+  ['mqtts://[::1]:9000', { host: '::1', port: 9000, secure: true }],
+  ['mqtts://müller.example', { host: 'xn--mller-kva.example', port: 8883, secure: true }]
 ])('%s is parsed', (url, address) => expect(parseBrokerUrl(url)).toEqual(address));
 
 test.each([
@@ -23,6 +24,8 @@ test.each([
   ],
   ['http://x', /^must start with mqtts:\/\/ or mqtt:\/\/, .* not with http:\/\/\.$/],
   ['mqtts://', /^must name a host, as in mqtts:\/\/broker\.example\.com:8883\.$/],
+  ['mqtts://%zz.example', /^must name a host/],
+  ['mqtts://cloud%2Fevil.example', /^must name a host/],
   ['mqtts://cloud:0', /^has port 0\. /],
   ['mqtts://cloud:99999', /^must be a URL/],
   ['mqtts://me:secret@cloud', /^must not contain a user name or password\. Move them to their own fields/],
