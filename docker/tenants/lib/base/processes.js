@@ -143,28 +143,33 @@ async function groups() {
 function variables(name) {
   /** @type {Map<string, number[]>} */
   const found = new Map();
+  const begin = `${name}=`;
   for (const pid of allPids()) {
     const text = environmentOf(pid);
-    const line = text.split('\0').find((each) => each.startsWith(`${name}=`));
+    // Most processes do not have it, and need not be split.
+    if (!text.includes(begin)) continue;
+    const line = text.split('\0').find((each) => each.startsWith(begin));
     if (line === undefined) continue;
-    const value = line.slice(name.length + 1);
+    const value = line.slice(begin.length);
     found.set(value, [...(found.get(value) ?? []), pid]);
   }
   return found;
 }
 
-/** Bytes read of an environment: a process may have megabytes of it, and there are many processes. */
-const MAX_ENVIRONMENT = 128 << 10;
+/**
+ * The begin of one environment: a process may have megabytes of it. The memory is used for all of them, because there
+ * are many processes, and the keeper reads them all at each start of a tenant.
+ */
+const ENVIRONMENT = Buffer.alloc(128 << 10);
 
 /** @param {string} file of /proc @returns {string} its begin */
 function beginOf(file) {
   const fd = fs.openSync(file, 'r');
   try {
-    const bytes = Buffer.alloc(MAX_ENVIRONMENT);
     let length = 0;
-    for (let read = -1; read !== 0 && length < bytes.length; length += read)
-      read = fs.readSync(fd, bytes, length, bytes.length - length, length);
-    return bytes.toString('utf8', 0, length);
+    for (let read = -1; read !== 0 && length < ENVIRONMENT.length; length += read)
+      read = fs.readSync(fd, ENVIRONMENT, length, ENVIRONMENT.length - length, length);
+    return ENVIRONMENT.toString('utf8', 0, length);
   } finally {
     fs.closeSync(fd);
   }
