@@ -8,7 +8,12 @@ const path = require('node:path');
 const { once } = require('node:events');
 const { systemClock } = require('../../../docker/tenants/lib/base/clock');
 const { DockerDriver } = require('../../../docker/tenants/lib/drivers/docker');
-const { parentOf, unlimitedOf, warningOf } = require('../../../docker/tenants/lib/drivers/engine-limits');
+const {
+  parentOf,
+  parentProblem,
+  unlimitedOf,
+  warningOf
+} = require('../../../docker/tenants/lib/drivers/engine-limits');
 const { driversOf } = require('../../../docker/tenants/lib/drivers');
 const { unlimitedWrites } = require('../../../docker/tenants/lib/drivers/block-device');
 const { checkTenant } = require('../../../nodes/lib/tenants/file/schema');
@@ -160,12 +165,58 @@ test('takes any answer as warnings', () => {
 
 describe('the control group of tenants', () => {
   test('is beside the services of the machine, and that of the engine without root', () => {
-    expect(parentOf({ CgroupDriver: 'cgroupfs' }, false)).toBe('/');
-    expect(parentOf({ CgroupDriver: 'systemd' }, false)).toBe('system.slice');
+    const plain = { isRootless: false, chosen: '' };
+    for (const CgroupVersion of ['1', '2']) {
+      expect(parentOf({ CgroupDriver: 'cgroupfs', CgroupVersion }, plain)).toBe('/');
+      expect(parentOf({ CgroupDriver: 'systemd', CgroupVersion }, plain)).toBe('system.slice');
+    }
     for (const driverOfGroups of ['none', 'other', undefined])
-      expect(parentOf({ CgroupDriver: driverOfGroups }, false)).toBe('');
-    expect(parentOf(null, false)).toBe('');
-    expect(parentOf({ CgroupDriver: 'systemd' }, true)).toBe('');
+      expect(parentOf({ CgroupDriver: driverOfGroups }, plain)).toBe('');
+    expect(parentOf(null, plain)).toBe('');
+    expect(parentOf({ CgroupDriver: 'systemd' }, { ...plain, isRootless: true })).toBe('');
+  });
+
+  test('is that of an administrator who has chosen one for all containers, unless the variable names another', async () => {
+    const socket = path.join(folder, 'engine.sock');
+    const config = path.join(folder, 'daemon.json');
+    fs.writeFileSync(config, JSON.stringify({ hosts: [`unix://${socket}`], 'cgroup-parent': 'vm.slice' }));
+    info.CgroupDriver = 'systemd';
+    const home = { volumes: path.join(folder, 'volumes'), state: path.join(folder, 'state') };
+    const places = { proc: path.join(folder, 'proc'), config };
+    for (const [parent, expected, where] of /** @type {const} */ ([
+      [
+        undefined,
+        undefined,
+        'docker 27.0 runs as root: any user of its socket is root; tenants are in vm.slice'
+      ],
+      ['mine.slice', 'mine.slice', 'docker 27.0 runs as root: any user of its socket is root']
+    ])) {
+      const own = new DockerDriver(home, { name: 'docker', socket, parent, places });
+      await own.create(spec);
+      expect(created.HostConfig.CgroupParent).toBe(expected);
+      expect(await own.check()).toBe(where);
+      own.close();
+    }
+  });
+
+  test.each([
+    ['systemd', undefined, true],
+    ['systemd', '', true],
+    ['systemd', 'system.slice', true],
+    ['systemd', 'a-b.slice', true],
+    ['systemd', '-.slice', true],
+    ['systemd', 'a--b.slice', false],
+    ['systemd', '-a.slice', false],
+    ['systemd', '.slice', false],
+    ['systemd', '/tenants', false],
+    ['systemd', '/a.slice', false],
+    ['cgroupfs', '/tenants', true],
+    [undefined, '/tenants', true]
+  ])('of an engine whose groups %s makes may be %j: %j', (CgroupDriver, given, isRight) => {
+    const problem = parentProblem({ CgroupDriver }, given);
+    if (isRight) expect(problem).toBe('');
+    else
+      expect(problem).toMatch(/^SEGANET_TENANTS_CGROUP is .+ only names of slices, such as seganet.slice$/);
   });
 
   /** @param {string} given @returns {Promise<unknown>} the group in the request for the container */
@@ -192,7 +243,10 @@ describe('the control group of tenants', () => {
     expect(created.HostConfig.CgroupParent).toBe('/');
     await driver.start(spec);
     expect(created.HostConfig.CgroupParent).toBeUndefined();
-    await driver.problems([spec]);
+    const why =
+      'docker makes no control groups for tenants beside those of other programs, so a busy tenant delays the others: unable to apply cgroup configuration: permission denied';
+    expect(await driver.problems([spec])).toEqual([`${why}.`]);
+    expect(driver.lacks(spec)).toBe(why);
     await driver.create({ ...spec, name: 'beta' });
     expect(created.HostConfig.CgroupParent).toBeUndefined();
   });

@@ -13,9 +13,10 @@ const { blockDeviceOf, canLimitWrites, unlimitedWrites } = require('./block-devi
 const { containerOf, MADE_WITH, USER } = require('./container');
 const { removeContainers, startContainer } = require('./container-offline');
 const { SHELL } = require('./container-output');
+const { ControlGroup } = require('./control-group');
 const { endOf, lastLines } = require('./driver');
 const { EngineClient, Refusal } = require('./engine-client');
-const { parentOf, unlimitedOf, warningOf } = require('./engine-limits');
+const { unlimitedOf, warningOf } = require('./engine-limits');
 const { textOfFrames } = require('./frames');
 const { Images } = require('./images');
 const { makeNetwork } = require('./new-network');
@@ -43,17 +44,13 @@ class DockerDriver {
   canPause = true;
   #home;
   #groups;
-  #given;
+  #group;
   #client;
   #range;
   #prefix;
   #keepsUser;
   /** What the engine does not limit, '' = nothing; null = not known yet. @type {string | null} */
   #unlimited = null;
-  /** Control group that its containers are in, '' = that of the engine. */
-  #parent = '';
-  /** False: the engine makes no groups elsewhere. */
-  #hasParent = true;
   /** Why it does not limit the disk writes of tenants, '' = it does, or that is not known yet. */
   #freeWrites = '';
   /** The engine runs without root; null = not known yet. @type {boolean | null} */
@@ -69,11 +66,15 @@ class DockerDriver {
 
   /**
    * @param {Pick<import('../base/home').Home, 'volumes' | 'state'>} home
-   * @param {{ name: 'docker' | 'podman', socket: string, range?: string, parent?: string, groups?: string }} options
-   *   range: for the tenants' networks; parent: control group of the tenants, '' = that of the engine; groups: where
-   *   control groups are
+   * @param {object} options
+   * @param {'docker' | 'podman'} options.name
+   * @param {string} options.socket
+   * @param {string} [options.range] for the tenants' networks
+   * @param {string} [options.parent] control group of the tenants, '' = that of the engine
+   * @param {string} [options.groups] where control groups are
+   * @param {{ proc: string, config: string }} [options.places] where the processes and the configuration of Docker are
    */
-  constructor(home, { name, socket, range = STANDARD_RANGE, parent, groups }) {
+  constructor(home, { name, socket, range = STANDARD_RANGE, parent, groups, places }) {
     const parsed = rangeOf(range);
     if (!parsed) {
       throw new CliError(
@@ -84,7 +85,7 @@ class DockerDriver {
     this.name = name;
     this.#home = home;
     this.#groups = groups;
-    this.#given = parent;
+    this.#group = new ControlGroup({ name, socket, given: parent, places });
     this.#client = new EngineClient(socket);
     this.#images = new Images(this.#client);
     this.#range = parsed;
@@ -96,7 +97,8 @@ class DockerDriver {
   async check() {
     const { Version: version, Name: system = '' } = await this.#client.ask('GET', '/version');
     const how = (await this.#isRootless()) ? 'rootless' : 'runs as root: any user of its socket is root';
-    return `${this.name} ${version ?? system} ${how}`;
+    const where = this.#group.chosen && `; tenants are in ${this.#group.chosen}`;
+    return `${this.name} ${version ?? system} ${how}${where}`;
   }
 
   /** @param {Spec[]} specs */
@@ -107,6 +109,7 @@ class DockerDriver {
       found.push(
         `${this.name} does not limit ${this.#unlimited} of tenants, because the kernel lacks control groups for it. How to switch them on: ${page('use/tenants-keeper.md')}`
       );
+    found.push(...this.#group.problems);
     const names = specs.filter(({ limits }) => limits.writeMiBps > 0).map(({ name }) => name);
     if (this.#freeWrites && names.length > 0)
       found.push(
@@ -117,9 +120,9 @@ class DockerDriver {
 
   /** @param {Spec} spec */
   lacks({ limits }) {
-    return this.#freeWrites && limits.writeMiBps > 0
-      ? `${this.name} does not limit what it writes to the disk: ${this.#freeWrites}`
-      : '';
+    const isFree = this.#freeWrites && limits.writeMiBps > 0;
+    const writes = isFree && `${this.name} does not limit what it writes to the disk: ${this.#freeWrites}`;
+    return [this.#group.shared, writes].filter(Boolean).join('; ');
   }
 
   /** @param {Spec} spec */
@@ -181,14 +184,10 @@ class DockerDriver {
   /** @param {Spec} spec */
   async start(spec) {
     const start = () => this.#client.ask('POST', `/containers/${this.#container(spec)}/start`);
-    const mayRefuse = this.#parent !== '' && this.#given === undefined;
     try {
       await start();
     } catch (error) {
-      if (!(error instanceof Refusal) || !mayRefuse || !/cgroup/i.test(error.message)) throw error;
-      // The engine may not make groups there, for example in a user namespace.
-      this.#hasParent = false;
-      this.#parent = '';
+      if (!this.#group.isRefusedBy(error)) throw error;
       await this.create(spec);
       await start();
     }
@@ -361,7 +360,7 @@ class DockerDriver {
     this.#unlimited = unlimitedOf(info);
     const options = info?.SecurityOptions ?? [];
     this.#rootless = options.some((/** @type {unknown} */ each) => String(each).includes('rootless'));
-    this.#parent = this.#given ?? (this.#hasParent ? parentOf(info, this.#rootless === true) : '');
+    this.#group.learn(info, this.#rootless === true);
     this.#freeWrites = this.#rootless
       ? 'the engine runs without root'
       : unlimitedWrites(this.#home.volumes, { groups: this.#groups });
@@ -395,7 +394,7 @@ class DockerDriver {
       hasIpv6: HAS_IPV6,
       keepsUser: this.#keepsUser,
       isRootless,
-      parent: this.#parent,
+      parent: this.#group.parent,
       disks: [...new Set(disks.filter(Boolean))]
     };
   }

@@ -55,13 +55,26 @@ function warningOf(warnings) {
  * containers into one, to which the kernel gives the processor: what a busy tenant uses counts for the others, too, so
  * each of them waits after it was busy.
  * @param {any} info the engine's /info
- * @param {boolean} isRootless
+ * @param {{ isRootless: boolean, chosen: string }} options chosen: by an administrator, for all containers
  * @returns {string} '' = that of the engine
  */
-function parentOf(info, isRootless) {
+function parentOf(info, { isRootless, chosen }) {
   // The groups of a user are below that of its session.
-  if (isRootless) return '';
+  if (isRootless || chosen) return '';
   return PARENTS.get(info?.CgroupDriver) ?? '';
 }
 
-module.exports = { parentOf, unlimitedOf, warningOf };
+/** A slice as systemd names it: the root, or words with dashes between them. */
+const SLICE = /^(-|[\w.]+(-[\w.]+)*)\.slice$/;
+
+/**
+ * @param {any} info the engine's /info
+ * @param {string | undefined} parent control group that SEGANET_TENANTS_CGROUP names
+ * @returns {string} why the engine refuses it, '' = it does not
+ */
+function parentProblem(info, parent) {
+  if (!parent || info?.CgroupDriver !== 'systemd' || SLICE.test(parent)) return '';
+  return `SEGANET_TENANTS_CGROUP is ${parent}, but systemd makes the control groups of containers here. It takes only names of slices, such as seganet.slice`;
+}
+
+module.exports = { parentOf, parentProblem, unlimitedOf, warningOf };
