@@ -4,8 +4,11 @@
 const net = require('node:net');
 const { connectPacket, readConnack, DISCONNECT } = require('./mqtt-login');
 
-/** Time between two tries to connect. */
-const EVERY_MS = 5;
+/**
+ * Time between two tries to connect: a twentieth of the time that the tenant has taken, within these limits. A paused
+ * tenant is ready after the first tries. Each try costs the processor time that the start of a tenant needs.
+ */
+const EVERY_MS = { min: 5, max: 25, share: 20 };
 /** If a tenant accepts a connection and does not answer, the keeper opens another one after this time. */
 const ANSWER_MS = 2000;
 /** Time for a tenant to close the connection after a login. */
@@ -60,9 +63,12 @@ const accepts = (target) => tryOnce({ ...target, login: null }, new AbortControl
  * @param {AbortSignal} signal
  */
 async function untilAccepts(target, signal) {
+  const began = performance.now();
+  const { min, max, share } = EVERY_MS;
   while (!signal.aborted) {
     if (await tryOnce(target, signal)) return;
-    await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+    const wait = Math.min(max, Math.max(min, (performance.now() - began) / share));
+    await new Promise((resolve) => setTimeout(resolve, wait));
   }
   await new Promise(() => {});
 }
