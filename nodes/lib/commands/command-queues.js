@@ -47,6 +47,7 @@ const { allOf, emptyQueue, gather, remove, skip } = require('./device-queue');
  * @property {() => number} now ms, monotonic
  * @property {() => number} wall ms since 1970
  * @property {Partial<typeof LIMITS>} [limits]
+ * @property {() => void} [began] called when there is a command, after there was none: the ticks must begin
  *
  * @typedef {object} Leading follows a leading command
  * @property {string} [sender] who keeps it, default ''
@@ -82,6 +83,7 @@ class CommandQueues {
   #storage;
   #now;
   #wall;
+  #began;
   /** @type {Map<string, Queue>} by device */
   #queues;
   #room;
@@ -89,11 +91,12 @@ class CommandQueues {
   #lastNumber = 0;
 
   /** @param {QueuesParts} parts */
-  constructor({ attempt, storage, now, wall, limits = {} }) {
+  constructor({ attempt, storage, now, wall, limits = {}, began = () => {} }) {
     this.#attempt = attempt;
     this.#storage = storage;
     this.#now = now;
     this.#wall = wall;
+    this.#began = began;
     this.limits = { ...LIMITS, ...limits };
     this.#queues = new Map();
     this.#room = new CommandRoom(this.limits);
@@ -257,6 +260,7 @@ class CommandQueues {
     if (!queue) {
       queue = emptyQueue(this.#now());
       this.#queues.set(device, queue);
+      if (this.#queues.size === 1) this.#began();
     }
     return queue;
   }

@@ -68,6 +68,7 @@ const SHARED_QOS0_S = 10;
  * @property {string} directory of the log
  * @property {Store} [store] that replaces the file there
  * @property {(sentence: string) => void} warn
+ * @property {() => void} [began] called when isIdle ends: ring() must be called within a second
  * @property {() => number} [now] ms, monotonic
  * @property {() => number} [wall] ms since 1970
  */
@@ -101,7 +102,7 @@ class Commands {
   #closed;
 
   /** @param {CommandsParts} parts */
-  constructor({ engine, directory, warn, store, now = () => performance.now(), wall = Date.now }) {
+  constructor({ engine, directory, warn, began, store, now = () => performance.now(), wall = Date.now }) {
     this.#now = now;
     this.#wall = wall;
     this.#native = new NativeCarrier(engine, TIMEOUT_MS, (command) => this.#topics.of(command));
@@ -118,7 +119,8 @@ class Commands {
           typeof row === 'string' ? this.#endShared(row, outcome) : this.#store.remove(row)
       },
       now,
-      wall
+      wall,
+      began
     });
     // Gateways that share commands give different ids.
     this.#lastId = randomInt(2 ** 40);

@@ -12,6 +12,7 @@
 const { setTimeout } = require('node:timers/promises');
 const { Planner } = require('./planner');
 const { Complaints } = require('../base/complaints');
+const { hurry } = require('../base/timing/each-second');
 const { Handover } = require('./handover');
 const { Inbox } = require('./inbox');
 const { Pump } = require('./pump');
@@ -127,6 +128,7 @@ class EngineHost {
           engine: this.engine,
           directory: options.directory,
           store: this.log?.commandStore,
+          began: hurry,
           warn: (sentence) => context.warn(sentence)
         })
     );

@@ -1,6 +1,8 @@
 'use strict';
 // The pace at which an engine's figures are read, under a load of records that the test sets.
 
+const { hurry } = require('../../../nodes/lib/base/timing/each-second');
+const { Commands } = require('../../../nodes/lib/commands');
 const { Upkeep } = require('../../../nodes/lib/engine/upkeep');
 
 const zeros = [0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -11,6 +13,8 @@ let perS = 0;
 let upkeep;
 /** @type {jest.Mock} */
 let stats;
+/** Of an engine whose devices do not answer. @type {Commands} */
+let commands;
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -30,16 +34,21 @@ beforeEach(() => {
     workers: []
   }));
   /** @type {any} */
+  const engine = { command: () => 0, takeCommandResults: () => [] };
+  /** @type {any} */
+  const store = { load: () => [], add: (_, done) => done(null, 1), remove() {}, flush() {}, close() {} };
+  commands = new Commands({ engine, directory: '', store, began: hurry, warn() {} });
+  /** @type {any} */
   const host = {
     engine: { stats, fingerprint: () => received },
     members: [],
     plan: {},
     uplinks: { tenants: null, links: new Map(), allConnected: true },
-    commands: { isIdle: true },
+    commands,
     deliveries: { size: 0, tick() {} }
   };
   upkeep = new Upkeep(host, {
-    bells: [],
+    bells: [() => commands.ring()],
     judge() {},
     releaseMemory() {},
     releaseProgramPages() {},
@@ -53,6 +62,7 @@ beforeEach(() => {
 
 afterEach(() => {
   upkeep.close();
+  commands.close();
   jest.useRealTimers();
 });
 
@@ -91,4 +101,13 @@ test('reads them in the seconds after a ring in silence', () => {
   readings(20);
   upkeep.ring();
   expect(readings(3)).toBe(3);
+});
+
+test.each([20, 21, 22])('stores a command in time that comes in second %i of a light load', (second) => {
+  perS = 640;
+  readings(second);
+  const watch = jest.fn();
+  commands.send({ device: 'd', topic: 'cmd/d', payload: Buffer.from('1'), qos: 1 }, watch);
+  readings(2);
+  expect(watch).toHaveBeenCalledWith('queued', 'The device has not acknowledged the command yet.');
 });
