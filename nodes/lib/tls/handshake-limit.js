@@ -2,6 +2,8 @@
 // Counts the connections of a TLS listener. Connections in their handshakes are limited in number and time. One more
 // ends the oldest of them: a normal handshake takes milliseconds, so the oldest most likely stalls.
 
+const { patientTimeout } = require('../base/timing/patient-timeout');
+
 /**
  * @typedef {object} Limits
  * @property {number} maxConnections in total; one more is refused
@@ -10,7 +12,7 @@
  *
  * @typedef {object} Pass
  * @property {(reason: string) => void} end
- * @property {NodeJS.Timeout | null} timer null after the handshakes
+ * @property {() => void} keep ends the limit of the time of the handshakes
  * @property {string} [address] that a proxy named
  */
 
@@ -49,8 +51,8 @@ class HandshakeLimit {
       oldest.end('evicted');
     }
     /** @type {Pass} */
-    const pass = { end, timer: null };
-    pass.timer = setTimeout(() => {
+    const pass = { end, keep: () => {} };
+    pass.keep = patientTimeout(() => {
       this.leave(pass);
       end('time-out');
     }, handshakeTimeoutMs);
@@ -65,15 +67,14 @@ class HandshakeLimit {
    */
   opened(pass) {
     if (!this.#halfOpen.delete(pass)) return false;
-    clearTimeout(pass.timer ?? undefined);
-    pass.timer = null;
+    pass.keep();
     this.#open.add(pass);
     return true;
   }
 
   /** @param {Pass} pass may be removed already */
   leave(pass) {
-    clearTimeout(pass.timer ?? undefined);
+    pass.keep();
     this.#halfOpen.delete(pass);
     this.#open.delete(pass);
   }

@@ -153,7 +153,8 @@ class TlsServer extends EventEmitter {
       {
         ...secrets.read(),
         allowHalfOpen: true,
-        handshakeTimeout: handshakeTimeoutMs,
+        // HandshakeLimit ends handshakes, and is patient after a standstill.
+        handshakeTimeout: 3 * handshakeTimeoutMs,
         requestCert: clientCert !== 'no',
         // Checked in #whoIs(), which knows the reason.
         rejectUnauthorized: false,

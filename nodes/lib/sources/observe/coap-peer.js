@@ -3,6 +3,7 @@
 
 const crypto = require('node:crypto');
 const { Agent } = require('coap');
+const { patientTimeout } = require('../../base/timing/patient-timeout');
 const { CoapSocket, reasonOf } = require('./coap-socket');
 
 const DEFAULT_MAX_AGE_S = 60;
@@ -33,8 +34,7 @@ class Peer {
   #request;
   /** @type {Asked | null} */
   #asked;
-  /** @type {NodeJS.Timeout | undefined} */
-  #timer;
+  #endTimer;
   #observing;
   /** ETag of the body that arrives in blocks. */
   #etag;
@@ -63,7 +63,7 @@ class Peer {
     this.#token = crypto.randomBytes(8);
     this.#request = null;
     this.#asked = null;
-    this.#timer = undefined;
+    this.#endTimer = () => {};
     this.#observing = false;
     this.#etag = '';
     this.#block = -1;
@@ -79,7 +79,7 @@ class Peer {
   ask(observe, asked) {
     this.#forget();
     this.#asked = asked;
-    this.#timer = setTimeout(() => this.#fail('ETIMEDOUT', 'no answer'), this.#options.timeoutMs);
+    this.#endTimer = patientTimeout(() => this.#fail('ETIMEDOUT', 'no answer'), this.#options.timeoutMs);
     /** @type {any} */
     const request = this.#agent.request(this.#parameters(observe ? { observe: true } : {}));
     this.#request = request;
@@ -90,7 +90,7 @@ class Peer {
     request.on('timeout', () => {});
     request.on('response', (/** @type {any} */ response) => {
       if (this.#request !== request) return;
-      clearTimeout(this.#timer);
+      this.#endTimer();
       // Bypasses the library's stream, which loses response codes and drops bodies assembled from blocks.
       response.append = (/** @type {any} */ packet) => {
         if (this.#request === request) this.#answer(packet.code, packet.payload, packet.options);
@@ -190,7 +190,7 @@ class Peer {
   }
 
   #forget() {
-    clearTimeout(this.#timer);
+    this.#endTimer();
     if (this.#request) this.#agent.abort(this.#request);
     this.#request = null;
     this.#asked = null;
