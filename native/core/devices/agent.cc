@@ -1,6 +1,5 @@
 #include "core/devices/agent.h"
 
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -166,15 +165,9 @@ void Agent::Resume() {
   Poll(session_->output().empty() ? UV_READABLE : EventsToSend());
 }
 
-bool Agent::HasUnread() const {
-  int bytes = 0;
-  return waits_for_data() && ioctl(fd_, FIONREAD, &bytes) == 0 && bytes > 0;
-}
-
 int64_t Agent::OnTime(int64_t now_us) {
   const int64_t limit_us = session_->silence_limit_us();
   if (limit_us > 0 && events_ != 0 && paused == 0 && now_us - last_seen_us_ > limit_us) {
-    if (HasUnread()) return now_us;
     Close(AgentEnd::kKeepAlive);
     return kNever;
   }

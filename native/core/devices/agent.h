@@ -164,9 +164,6 @@ class Agent final : public ReceiptHolder, public TimeWheel::Item, private AgentS
   bool is_read() const { return events_ != 0; }
   // True if data from the device wakes the worker.
   bool waits_for_data() const { return (events_ & UV_READABLE) != 0; }
-  // True if data from the device is there and is read next. A worker that stood still, because its
-  // core did something else or the machine was frozen, finds it after its timers.
-  bool HasUnread() const;
   int fd() const { return fd_; }
 
   Device* device = nullptr;  // set by the host in OnConnect

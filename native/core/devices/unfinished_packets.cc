@@ -61,8 +61,8 @@ std::vector<Agent*> UnfinishedPackets::TooSlow(int64_t now_us) {
     const int64_t waited_us = now_us - agent->unfinished_us;
     if (waited_us <= patience_us_) continue;
     const int64_t earned_us = static_cast<int64_t>(agent->unfinished) * 1'000'000 / kBytesPerS;
-    const bool is_silent = now_us - agent->last_seen_us() > patience_us_ && !agent->HasUnread();
-    if (is_silent || waited_us > earned_us) slow.push_back(agent);
+    const int64_t silent_us = now_us - agent->last_seen_us();
+    if (silent_us > patience_us_ || waited_us > earned_us) slow.push_back(agent);
   }
   return slow;
 }

@@ -10,6 +10,8 @@
 #include <functional>
 #include <utility>
 
+#include "core/base/clock.h"
+
 namespace seganet {
 
 // Thread safety: the loop's thread.
@@ -19,6 +21,11 @@ class SweepTimer {
   static constexpr uint64_t kStillMs = 1000;
   // Sweeps without an event between them, after which the slow pace begins.
   static constexpr uint32_t kStillSweeps = 12;
+  // A sweep that is later than this waits for another kBusyMs. A loop that stood still, because its
+  // core did something else or the machine was frozen, runs its timers before it reads what peers
+  // sent meanwhile, and the sweep would end them for their silence. So do other threads, for
+  // example the one that decrypts what this one reads.
+  static constexpr int64_t kLateUs = 100'000;
 
   // sweep: returns true if nothing waits that four times a second would serve sooner.
   explicit SweepTimer(std::function<bool()> sweep) : sweep_(std::move(sweep)) {}
@@ -50,8 +57,24 @@ class SweepTimer {
  private:
   void SetPace(uint64_t ms) {
     pace_ms_ = ms;
+    Arm(ms);
+  }
+
+  void Arm(uint64_t ms) {
+    due_us_ = MonotonicUs() + static_cast<int64_t>(ms) * 1000;
     uv_timer_start(
-        &timer_, [](uv_timer_t* timer) { static_cast<SweepTimer*>(timer->data)->Sweep(); }, ms, ms);
+        &timer_, [](uv_timer_t* timer) { static_cast<SweepTimer*>(timer->data)->OnTime(); }, ms, 0);
+  }
+
+  void OnTime() {
+    const bool is_late = MonotonicUs() - due_us_ > kLateUs;
+    if (is_late && !std::exchange(waited_, true)) {
+      swept_ = true;
+      return Arm(kBusyMs);
+    }
+    waited_ = false;
+    Arm(pace_ms_);
+    Sweep();
   }
 
   void Sweep() {
@@ -63,7 +86,9 @@ class SweepTimer {
   const std::function<bool()> sweep_;
   uv_timer_t timer_{};
   uint64_t pace_ms_ = kBusyMs;
+  int64_t due_us_ = 0;
   uint32_t still_sweeps_ = 0;
+  bool waited_ = false;  // a late sweep has waited
   bool swept_ = false;
 };
 
