@@ -37,6 +37,8 @@ const SECOND_MS = 1000;
 /** Packets a second, sent and acknowledged, up to which the work of each second may wait for the third one. */
 const LIGHT_PER_S = 2000;
 const HEALTH_MS = 250;
+/** A check of the health after this time comes before what the broker sent while the thread stood still. */
+const STANDSTILL_MS = 1000;
 const FILES_MS = 5000;
 const POLL_MS = 20;
 
@@ -52,6 +54,10 @@ let stopBy = 0;
 let poll;
 /** Checks the health four times a second. @type {NodeJS.Timeout | undefined} */
 let health;
+/** When it was checked last. */
+let checkedAt = 0;
+/** It is not judged before, because the thread reads what has come during a standstill. */
+let readsUntil = 0;
 /** The work of each second. @type {QuietTimer | null} */
 let second = null;
 /** Packets at the last look, and how many there were a second since the look before. */
@@ -231,14 +237,20 @@ function isLight() {
 }
 
 function checkHealth() {
-  for (const group of groups) group.checkHealth();
-  commands?.checkHealth();
+  const at = now();
+  if (health && at - checkedAt > STANDSTILL_MS) readsUntil = at + HEALTH_MS;
+  checkedAt = at;
+  if (at >= readsUntil) {
+    for (const group of groups) group.checkHealth();
+    commands?.checkHealth();
+  }
   followHealth();
 }
 
 /** Checks more often than once a second only while something may be overdue: wake-ups are most of the CPU of idling. */
 function followHealth() {
   if (groups.some(({ isWatched }) => isWatched) || commands?.isWatched) {
+    if (!health) checkedAt = now();
     health ??= setInterval(checkHealth, HEALTH_MS);
   } else if (health) {
     clearInterval(health);

@@ -258,3 +258,13 @@ withMosquitto(
     expect({ ...userProperties }).toEqual({ 'seganet-key': 'gw1/1000/3/3', 'seganet-history': '1' });
   }
 );
+
+test('keeps a connection whose acknowledgements came while the thread stood still', async () => {
+  const { broker, bench } = await start({ delayMs: 300 }, { ackTimeoutMs: 1500 });
+  bench.engine.push({ topic: 'a', payload: 'x' });
+  await until(() => broker.received.length === 1);
+  bench.engine.block(2500);
+  await delivered(bench);
+  expect(broker.connections).toBe(1);
+  expect(broker.received).toHaveLength(1);
+});
