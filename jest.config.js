@@ -11,6 +11,7 @@ const LONG = [
   'editor/editor',
   'editor/events',
   'editor/german',
+  'editor/network-forecast',
   'editor/newcomer',
   'editor/overlay-services',
   'editor/page-looks',
