@@ -15,8 +15,12 @@ const { Shadows } = require('./shadows');
 
 /** Of the engines that run. @type {Map<EngineHost, Shadows>} */
 const allShadows = new Map();
-/** Gets each state of a thread. @type {Map<Shadows, Set<() => void>>} */
-const watchers = new Map();
+/**
+ * Gets each state of a thread. Weak: it must not keep the shadows of an engine that has closed, and with them the
+ * engine.
+ * @type {WeakMap<Shadows, Set<() => void>>}
+ */
+const watchers = new WeakMap();
 
 /**
  * Returns the shadows of an engine, for as long as its node exists.
