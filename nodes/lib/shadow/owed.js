@@ -36,6 +36,11 @@ class Owed {
   fail(device) {
     if (this.#isClosed) return;
     this.#failed.add(device);
+    this.#arm();
+  }
+
+  #arm() {
+    if (this.#isClosed || this.#failed.size === 0) return;
     this.#timer ??= setTimeout(() => void this.#retry(), this.#backoff.next()).unref();
   }
 
@@ -77,7 +82,8 @@ class Owed {
     const [first] = this.#failed;
     if (first === undefined) return;
     this.#failed.delete(first);
-    if (!(await this.#run(first))) return;
+    // If it was added again meanwhile and then succeeds, it does not call fail(), and the others must not wait for it.
+    if (!(await this.#run(first))) return this.#arm();
     this.#backoff.reset();
     const all = [...this.#failed];
     for (const device of all) this.add(device);
