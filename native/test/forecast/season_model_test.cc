@@ -16,84 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "test/support/forecast_support.h"
+
 namespace seganet {
 namespace {
-
-constexpr uint32_t kDay = 24;  // slots
-
-ForecastOptions SeasonOf(uint32_t slots, ForecastModel model = ForecastModel::kHoltWinters) {
-  ForecastOptions options;
-  options.model = model;
-  options.slots = slots;
-  options.period_s = slots;
-  return options;
-}
-
-// A series whose slots are one second long.
-class Learner {
- public:
-  explicit Learner(const ForecastOptions& options) : model_(options), season_(options.slots) {}
-
-  // A value at a time; returns its verdict.
-  ForecastVerdict At(double value, int64_t ts_ms) {
-    ForecastVerdict verdict;
-    if (is_new_) {
-      model_.Begin(value, ts_ms, &state_, season_.data());
-    } else {
-      verdict = model_.Observe(value, ts_ms, sigmas, least, &state_, season_.data());
-    }
-    is_new_ = false;
-    ts_ms_ = ts_ms;
-    EXPECT_TRUE(model_.IsValid(state_, season_.data())) << value << " at " << ts_ms;
-    return verdict;
-  }
-  // A value in the next slot.
-  ForecastVerdict Next(double value) { return At(value, ts_ms_ + 1000); }
-  // Learns `count` values of a function of the slot.
-  void Learn(size_t count, const std::function<double(size_t)>& value) {
-    for (size_t i = 0; i < count; ++i) Next(value(slot_++));
-  }
-  // Goes to the slot of a time without a value.
-  void GoTo(int64_t ts_ms) {
-    model_.GoTo(ts_ms, &state_, season_.data());
-    ts_ms_ = ts_ms;
-  }
-  ForecastBand Band(int64_t from_ms, int64_t to_ms) const {
-    return model_.BandOver(from_ms, to_ms, state_, season_.data());
-  }
-  ForecastDoubt Doubt() const { return model_.DoubtOf(state_, season_.data()); }
-  size_t slot() const { return slot_; }
-  int64_t ts_ms() const { return ts_ms_; }
-  const SeriesState& state() const { return state_; }
-
-  double sigmas = 4;
-  double least = 0;
-
- private:
-  const SeasonModel model_;
-  std::vector<float> season_;
-  SeriesState state_;
-  bool is_new_ = true;
-  int64_t ts_ms_ = 0;
-  size_t slot_ = 0;
-};
-
-double Daily(size_t slot) {
-  return 20 + 5 * std::sin(2 * std::numbers::pi * static_cast<double>(slot) / kDay);
-}
-
-// A daily course with noise of a known deviation.
-class NoisyDay {
- public:
-  explicit NoisyDay(double deviation = 0.5, uint64_t seed = 1)
-      : deviation_(deviation), random_(seed) {}
-  double operator()(size_t slot) { return Daily(slot) + deviation_ * normal_(random_); }
-
- private:
-  const double deviation_;
-  std::mt19937_64 random_;
-  std::normal_distribution<double> normal_;
-};
 
 double SymmetricError(const std::vector<double>& values, const std::vector<double>& forecasts,
                       size_t split) {
@@ -132,28 +58,28 @@ TEST(SeasonModelTest, ForecastsAsWellAsStatsforecast) {
 }
 
 TEST(SeasonModelTest, HasNoForecastInTheFirstSeasonAndTrustsNoneBeforeTheFourth) {
-  Learner learner(SeasonOf(kDay));
+  Learner learner(SeasonOf(kDaySlots));
   NoisyDay day;
-  for (size_t slot = 0; slot < 4 * kDay; ++slot) {
+  for (size_t slot = 0; slot < 4 * kDaySlots; ++slot) {
     const ForecastVerdict verdict = learner.Next(day(slot));
-    EXPECT_EQ(verdict.has_forecast, slot >= kDay) << slot;
-    EXPECT_EQ(verdict.trusted, slot >= 3 * kDay) << slot;
+    EXPECT_EQ(verdict.has_forecast, slot >= kDaySlots) << slot;
+    EXPECT_EQ(verdict.trusted, slot >= 3 * kDaySlots) << slot;
   }
 }
 
 TEST(SeasonModelTest, MarksNothingBeforeItsForecastIsTrusted) {
-  Learner learner(SeasonOf(kDay));
-  learner.Learn(2 * kDay, NoisyDay());
+  Learner learner(SeasonOf(kDaySlots));
+  learner.Learn(2 * kDaySlots, NoisyDay());
   EXPECT_FALSE(learner.Next(1000).anomaly);
 }
 
 TEST(SeasonModelTest, HoldsNineOfTenValuesInTheBand) {
-  Learner learner(SeasonOf(kDay));
+  Learner learner(SeasonOf(kDaySlots));
   NoisyDay day;
-  learner.Learn(6 * kDay, std::ref(day));
+  learner.Learn(6 * kDaySlots, std::ref(day));
   int below = 0, above = 0;
   constexpr int kValues = 10'000;
-  for (size_t slot = learner.slot(); slot < 6 * kDay + kValues; ++slot) {
+  for (size_t slot = learner.slot(); slot < 6 * kDaySlots + kValues; ++slot) {
     const double value = day(slot);
     const ForecastVerdict verdict = learner.Next(value);
     below += value < verdict.low;
@@ -167,11 +93,11 @@ TEST(SeasonModelTest, HoldsNineOfTenValuesInTheBand) {
 TEST(SeasonModelTest, FindsAnomaliesOfEightSigmasAndFewOthers) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(seed);
-    Learner learner(SeasonOf(kDay));
+    Learner learner(SeasonOf(kDaySlots));
     NoisyDay day(0.5, seed);
-    learner.Learn(6 * kDay, std::ref(day));
+    learner.Learn(6 * kDaySlots, std::ref(day));
     int wrong = 0;
-    for (size_t slot = 6 * kDay; slot < 40 * kDay; ++slot) {
+    for (size_t slot = 6 * kDaySlots; slot < 40 * kDaySlots; ++slot) {
       const bool is_odd = slot % 101 == 0;
       const double value = day(slot) + (is_odd ? (slot % 2 == 0 ? 4.5 : -4.5) : 0);
       const bool anomaly = learner.Next(value).anomaly;
@@ -187,16 +113,16 @@ TEST(SeasonModelTest, FindsAnomaliesOfEightSigmasAndFewOthers) {
 
 TEST(SeasonModelTest, AnOutlierChangesLaterForecastsLittle) {
   for (const ForecastModel model : {ForecastModel::kHoltWinters, ForecastModel::kSeasonalNaive}) {
-    Learner learner(SeasonOf(kDay, model));
-    Learner spared(SeasonOf(kDay, model));
+    Learner learner(SeasonOf(kDaySlots, model));
+    Learner spared(SeasonOf(kDaySlots, model));
     NoisyDay day, same;
-    learner.Learn(10 * kDay, std::ref(day));
-    spared.Learn(10 * kDay, std::ref(same));
+    learner.Learn(10 * kDaySlots, std::ref(day));
+    spared.Learn(10 * kDaySlots, std::ref(same));
     const float sigma = learner.state().sigma;
     EXPECT_TRUE(learner.Next(1e9).anomaly);
-    spared.Next(same(10 * kDay));
-    day(10 * kDay);
-    for (size_t slot = 10 * kDay + 1; slot < 13 * kDay; ++slot) {
+    spared.Next(same(10 * kDaySlots));
+    day(10 * kDaySlots);
+    for (size_t slot = 10 * kDaySlots + 1; slot < 13 * kDaySlots; ++slot) {
       const double value = day(slot);
       const double difference = learner.Next(value).expected - spared.Next(value).expected;
       EXPECT_LT(std::abs(difference), 3.5 * sigma) << slot;
@@ -205,81 +131,15 @@ TEST(SeasonModelTest, AnOutlierChangesLaterForecastsLittle) {
   }
 }
 
-TEST(SeasonModelTest, OutliersBeforeItIsTrustedLeaveSigmaAndForecastsAsTheyWere) {
-  const std::vector<std::vector<size_t>> all = {{0},  {1},  {5},  {23},    {24},     {25},
-                                                {47}, {48}, {71}, {3, 58}, {24, 45}, {26, 70}};
-  for (const ForecastModel model : {ForecastModel::kHoltWinters, ForecastModel::kSeasonalNaive}) {
-    for (const int per_slot : {1, 10}) {
-      for (size_t i = 0; i < all.size(); ++i) {
-        SCOPED_TRACE(testing::Message()
-                     << static_cast<int>(model) << ", " << per_slot << ", " << i);
-        Learner learner(SeasonOf(kDay, model));
-        Learner spared(SeasonOf(kDay, model));
-        NoisyDay day;
-        int wrong = 0;
-        for (size_t slot = 0; slot < 6 * kDay; ++slot) {
-          const bool is_odd = std::find(all[i].begin(), all[i].end(), slot) != all[i].end();
-          for (int k = 0; k < per_slot; ++k) {
-            const auto ts_ms = static_cast<int64_t>(slot) * 1000 + k * 1000 / per_slot;
-            const double value = day(slot);
-            wrong += learner.At(is_odd && k == 0 ? -1e4 : value, ts_ms).anomaly;
-            wrong -= spared.At(value, ts_ms).anomaly;
-          }
-          if (slot < 3 * kDay) continue;
-          EXPECT_LT(learner.state().sigma, 1.5F * spared.state().sigma) << slot;
-          EXPECT_GT(learner.state().sigma, 0.7F * spared.state().sigma) << slot;
-        }
-        EXPECT_LE(wrong, 1);
-      }
-    }
-  }
-}
-
-TEST(SeasonModelTest, KnowsSigmaWhenItIsTrusted) {
-  double sum = 0;
-  constexpr int kSeeds = 200;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    Learner learner(SeasonOf(kDay));
-    learner.Learn(3 * kDay + 1, NoisyDay(0.5, seed));
-    sum += learner.state().sigma / kSeeds;
-  }
-  // Forecasts of two seasons are uncertain themselves.
-  EXPECT_NEAR(sum, 0.65, 0.1);
-}
-
-TEST(SeasonModelTest, ValuesThatAreSeldomButUsualAreNoAnomalies) {
-  // A value with one decimal, which is mostly the same.
-  Learner learner(SeasonOf(kDay));
-  std::mt19937_64 random(3);
-  int wrong = 0;
-  for (size_t slot = 0; slot < 10 * kDay; ++slot)
-    wrong += learner.Next(random() % 7 == 0 ? 21.4 : 21.3).anomaly;
-  EXPECT_EQ(wrong, 0);
-}
-
-TEST(SeasonModelTest, ASeasonAndAPauseAreNotEnoughToTrustAForecast) {
-  for (const ForecastModel model : {ForecastModel::kHoltWinters, ForecastModel::kSeasonalNaive}) {
-    Learner learner(SeasonOf(kDay, model));
-    NoisyDay day;
-    learner.Learn(kDay, std::ref(day));
-    for (size_t slot = 5 * kDay; slot < 5 * kDay + 23; ++slot) {
-      const ForecastVerdict verdict = learner.At(day(slot), static_cast<int64_t>(slot) * 1000);
-      EXPECT_FALSE(verdict.trusted || verdict.anomaly) << slot;
-    }
-    for (size_t slot = 9 * kDay; slot < 12 * kDay; ++slot) {
-      EXPECT_FALSE(learner.At(day(slot), static_cast<int64_t>(slot) * 1000).anomaly) << slot;
-    }
-  }
-}
-
 TEST(SeasonModelTest, FollowsAShiftOfTheLevelAfterEightSlots) {
-  Learner learner(SeasonOf(kDay));
+  Learner learner(SeasonOf(kDaySlots));
   NoisyDay day;
-  learner.Learn(10 * kDay, std::ref(day));
-  size_t slot = 10 * kDay;
-  for (; slot < 10 * kDay + 7; ++slot) EXPECT_TRUE(learner.Next(day(slot) + 1e6).anomaly) << slot;
-  for (; slot < 10 * kDay + 12; ++slot) learner.Next(day(slot) + 1e6);
-  for (; slot < 12 * kDay; ++slot) {
+  learner.Learn(10 * kDaySlots, std::ref(day));
+  size_t slot = 10 * kDaySlots;
+  for (; slot < 10 * kDaySlots + 7; ++slot)
+    EXPECT_TRUE(learner.Next(day(slot) + 1e6).anomaly) << slot;
+  for (; slot < 10 * kDaySlots + 12; ++slot) learner.Next(day(slot) + 1e6);
+  for (; slot < 12 * kDaySlots; ++slot) {
     const ForecastVerdict verdict = learner.Next(day(slot) + 1e6);
     EXPECT_TRUE(verdict.trusted);
     EXPECT_FALSE(verdict.anomaly) << slot;
@@ -288,11 +148,11 @@ TEST(SeasonModelTest, FollowsAShiftOfTheLevelAfterEightSlots) {
 }
 
 TEST(SeasonModelTest, FollowsAMeterThatBeginsAgain) {
-  Learner learner(SeasonOf(kDay));
+  Learner learner(SeasonOf(kDaySlots));
   double meter = 1e6;
-  for (size_t slot = 0; slot < 10 * kDay; ++slot) learner.Next(meter += 5 + Daily(slot) / 10);
+  for (size_t slot = 0; slot < 10 * kDaySlots; ++slot) learner.Next(meter += 5 + Daily(slot) / 10);
   meter = 0;
-  for (size_t slot = 10 * kDay; slot < 20 * kDay; ++slot)
+  for (size_t slot = 10 * kDaySlots; slot < 20 * kDaySlots; ++slot)
     learner.Next(meter += 5 + Daily(slot) / 10);
   const ForecastVerdict verdict = learner.Next(meter + 7);
   EXPECT_TRUE(verdict.trusted);
@@ -303,8 +163,8 @@ TEST(SeasonModelTest, FollowsAMeterThatBeginsAgain) {
 
 TEST(SeasonModelTest, AConstantSeriesHasABandOfNoWidth) {
   for (const double constant : {0.0, 42.1, -1e12}) {
-    Learner learner(SeasonOf(kDay));
-    learner.Learn(5 * kDay, [constant](size_t) { return constant; });
+    Learner learner(SeasonOf(kDaySlots));
+    learner.Learn(5 * kDaySlots, [constant](size_t) { return constant; });
     ForecastVerdict verdict = learner.Next(constant);
     EXPECT_TRUE(verdict.trusted);
     EXPECT_FALSE(verdict.anomaly);
@@ -320,20 +180,20 @@ TEST(SeasonModelTest, AConstantSeriesHasABandOfNoWidth) {
 
 TEST(SeasonModelTest, ADeviationUpToTheLeastIsNoAnomaly) {
   for (const double deviation : {0.5, 0.51, -0.5, -0.51}) {
-    Learner learner(SeasonOf(kDay));
+    Learner learner(SeasonOf(kDaySlots));
     learner.least = 0.5;
-    learner.Learn(5 * kDay, [](size_t) { return 20.0; });
+    learner.Learn(5 * kDaySlots, [](size_t) { return 20.0; });
     EXPECT_EQ(learner.Next(20 + deviation).anomaly, std::abs(deviation) > 0.5) << deviation;
   }
 }
 
 TEST(SeasonModelTest, ComparesEachValueOfASlotWithTheSameForecast) {
-  Learner learner(SeasonOf(kDay));
-  for (size_t slot = 0; slot < 8 * kDay; ++slot) {
+  Learner learner(SeasonOf(kDaySlots));
+  for (size_t slot = 0; slot < 8 * kDaySlots; ++slot) {
     for (int i = 0; i < 10; ++i) {
       const auto ts_ms = static_cast<int64_t>(slot) * 1000 + i * 100;
       const ForecastVerdict verdict = learner.At(Daily(slot) + (i % 2 == 0 ? 0.1 : -0.1), ts_ms);
-      if (slot < 6 * kDay) continue;
+      if (slot < 6 * kDaySlots) continue;
       EXPECT_NEAR(verdict.expected, Daily(slot), 0.05) << slot;
       EXPECT_NEAR(verdict.sigma, 0.1, 0.05);
       EXPECT_FALSE(verdict.anomaly);
@@ -342,42 +202,42 @@ TEST(SeasonModelTest, ComparesEachValueOfASlotWithTheSameForecast) {
 }
 
 TEST(SeasonModelTest, MissingSlotsAndSeasonsCostNoTrustForLong) {
-  Learner learner(SeasonOf(kDay));
+  Learner learner(SeasonOf(kDaySlots));
   NoisyDay day;
-  learner.Learn(6 * kDay, std::ref(day));
+  learner.Learn(6 * kDaySlots, std::ref(day));
   // Half a season is missing: the next value is compared.
-  const int64_t begin_ms = learner.ts_ms() - (6 * kDay - 1) * int64_t{1000};
+  const int64_t begin_ms = learner.ts_ms() - (6 * kDaySlots - 1) * int64_t{1000};
   const auto at = [&](size_t slot, double more = 0) {
     return learner.At(day(slot) + more, begin_ms + static_cast<int64_t>(slot) * 1000);
   };
-  ForecastVerdict verdict = at(6 * kDay + 12);
+  ForecastVerdict verdict = at(6 * kDaySlots + 12);
   EXPECT_TRUE(verdict.trusted);
-  EXPECT_NEAR(verdict.expected, Daily(6 * kDay + 12), 2);
-  EXPECT_TRUE(at(6 * kDay + 13, 10).anomaly);
+  EXPECT_NEAR(verdict.expected, Daily(6 * kDaySlots + 12), 2);
+  EXPECT_TRUE(at(6 * kDaySlots + 13, 10).anomaly);
   // Ten seasons are missing: the level may be another one, so the next value only sets it.
-  verdict = at(17 * kDay, 100);
+  verdict = at(17 * kDaySlots, 100);
   EXPECT_FALSE(verdict.trusted);
-  verdict = at(17 * kDay + 1, 100);
+  verdict = at(17 * kDaySlots + 1, 100);
   EXPECT_TRUE(verdict.trusted);
-  EXPECT_NEAR(verdict.expected, Daily(17 * kDay + 1) + 100, 3);
+  EXPECT_NEAR(verdict.expected, Daily(17 * kDaySlots + 1) + 100, 3);
 }
 
 TEST(SeasonModelTest, AValueEveryThirdSlotIsEnough) {
-  Learner learner(SeasonOf(kDay));
+  Learner learner(SeasonOf(kDaySlots));
   NoisyDay day;
   ForecastVerdict verdict;
-  for (size_t slot = 0; slot < 12 * kDay; slot += 3) {
+  for (size_t slot = 0; slot < 12 * kDaySlots; slot += 3) {
     verdict = learner.At(day(slot), static_cast<int64_t>(slot) * 1000);
   }
   EXPECT_TRUE(verdict.trusted);
   EXPECT_FALSE(verdict.anomaly);
   // A slot that never had a value has no forecast to trust.
-  EXPECT_FALSE(learner.At(20, (12 * kDay + 1) * int64_t{1000}).trusted);
+  EXPECT_FALSE(learner.At(20, (12 * kDaySlots + 1) * int64_t{1000}).trusted);
 }
 
 TEST(SeasonModelTest, LateValuesAreComparedAndNotLearned) {
-  Learner learner(SeasonOf(kDay));
-  learner.Learn(6 * kDay, NoisyDay());
+  Learner learner(SeasonOf(kDaySlots));
+  learner.Learn(6 * kDaySlots, NoisyDay());
   const SeriesState before = learner.state();
   const ForecastVerdict verdict = learner.At(1000, learner.ts_ms() - 2000);
   EXPECT_TRUE(verdict.late);
@@ -387,20 +247,21 @@ TEST(SeasonModelTest, LateValuesAreComparedAndNotLearned) {
 }
 
 TEST(SeasonModelTest, FollowsAClockThatIsSetBackAndOneThatRanAhead) {
-  Learner learner(SeasonOf(kDay));
+  Learner learner(SeasonOf(kDaySlots));
   NoisyDay day;
-  learner.Learn(6 * kDay, std::ref(day));
+  learner.Learn(6 * kDaySlots, std::ref(day));
   const int64_t now_ms = learner.ts_ms();
   // Ten years back: after eight values, learning goes on.
   int64_t ts_ms = now_ms - 3650 * int64_t{86'400'000} / 24 * 24;
   int late = 0;
-  for (int i = 0; i < 3 * static_cast<int>(kDay); ++i) late += learner.At(20, ts_ms += 1000).late;
+  for (int i = 0; i < 3 * static_cast<int>(kDaySlots); ++i)
+    late += learner.At(20, ts_ms += 1000).late;
   EXPECT_EQ(late, SeasonModel::kLateValues - 1);
   // One value of the year 5000 leaves the series in the future, for eight values.
   learner.At(20, 95'000'000'000'000);
   late = 0;
   ForecastVerdict verdict;
-  for (int i = 0; i < static_cast<int>(kDay); ++i) {
+  for (int i = 0; i < static_cast<int>(kDaySlots); ++i) {
     verdict = learner.At(20, ts_ms += 1000);
     late += verdict.late;
   }
@@ -433,9 +294,9 @@ TEST(SeasonModelTest, AnyValuesAndTimesKeepTheStateValid) {
 
 TEST(SeasonModelTest, TheBandOfASlotIsWhatItsValueIsComparedWith) {
   for (const ForecastModel model : {ForecastModel::kHoltWinters, ForecastModel::kSeasonalNaive}) {
-    Learner learner(SeasonOf(kDay, model));
+    Learner learner(SeasonOf(kDaySlots, model));
     NoisyDay day;
-    learner.Learn(10 * kDay,
+    learner.Learn(10 * kDaySlots,
                   [&](size_t slot) { return day(slot) + 0.05 * static_cast<double>(slot); });
     learner.GoTo(learner.ts_ms() + 1000);
     for (const int64_t ahead : {0, 1, 2, 5, 23}) {
@@ -452,10 +313,10 @@ TEST(SeasonModelTest, TheBandOfASlotIsWhatItsValueIsComparedWith) {
 
 TEST(SeasonModelTest, TheBandOfSlotsThatAreOverFollowsTheirValues) {
   for (const ForecastModel model : {ForecastModel::kHoltWinters, ForecastModel::kSeasonalNaive}) {
-    Learner learner(SeasonOf(kDay, model));
+    Learner learner(SeasonOf(kDaySlots, model));
     NoisyDay day(0.05);
     std::vector<double> values;
-    learner.Learn(10 * kDay, [&](size_t slot) {
+    learner.Learn(10 * kDaySlots, [&](size_t slot) {
       return values.emplace_back(day(slot) + 0.02 * static_cast<double>(slot));
     });
     for (int64_t ago = 1; ago < 20; ++ago) {
@@ -468,18 +329,18 @@ TEST(SeasonModelTest, TheBandOfSlotsThatAreOverFollowsTheirValues) {
 }
 
 TEST(SeasonModelTest, TheBandOfSeveralSlotsHasTheirWidestLimits) {
-  Learner learner(SeasonOf(kDay));
-  learner.Learn(5 * kDay, NoisyDay());
+  Learner learner(SeasonOf(kDaySlots));
+  learner.Learn(5 * kDaySlots, NoisyDay());
   const int64_t from_ms = learner.ts_ms() + 500;
   double sum = 0, low = 1e9, high = -1e9;
-  for (int64_t i = 0; i < kDay; ++i) {
+  for (int64_t i = 0; i < kDaySlots; ++i) {
     const ForecastBand one = learner.Band(from_ms + i * 1000, from_ms + i * 1000 + 1);
     sum += one.expected;
     low = std::min(low, one.low);
     high = std::max(high, one.high);
   }
-  const ForecastBand all = learner.Band(from_ms, from_ms + kDay * 1000 - 500);
-  EXPECT_NEAR(all.expected, sum / kDay, 1e-9);
+  const ForecastBand all = learner.Band(from_ms, from_ms + kDaySlots * 1000 - 500);
+  EXPECT_NEAR(all.expected, sum / kDaySlots, 1e-9);
   EXPECT_NEAR(all.low, low, 1e-9);
   EXPECT_NEAR(all.high, high, 1e-9);
   // A season is all that there is to know.
